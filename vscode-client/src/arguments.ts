@@ -1,12 +1,12 @@
-/** Which file a command means. */
+/** Which file a command applies to. */
 
 import type { Uri } from "vscode";
 
 export type CommandArgument = { uri: string } & Record<string, unknown>;
 
 /**
- * Returns a command's argument object: as a lens or code action gave it, or from the file that a menu names.
- * Undefined when neither says which file is meant.
+ * Returns a command's argument object: from a lens or code action, or made from the file that a menu passes.
+ * Undefined if neither says which file is meant.
  */
 export function argumentOf(given: unknown): CommandArgument | undefined {
   if (isUri(given)) {
@@ -18,7 +18,7 @@ export function argumentOf(given: unknown): CommandArgument | undefined {
   return undefined;
 }
 
-/** A menu of the editor gives the file as a `Uri`. */
+/** Menus of the editor pass the file as a `Uri`. */
 function isUri(value: unknown): value is Uri {
   return typeof value === "object" && value !== null && "scheme" in value && "fsPath" in value;
 }

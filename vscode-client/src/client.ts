@@ -1,4 +1,4 @@
-/** The commands and notifications of the server. */
+/** Commands and notifications of the server. */
 
 import { errorMessage } from "@promptls/web/shared/errorMessage";
 import type { ChangedParams, KeyVariablesResult, RowVerdictsParams } from "@promptls/web/wire/commands";
@@ -11,7 +11,7 @@ import { requestWithProgress } from "./progress";
 import { ANSWER_TEXT, CHANGED, ROW_VERDICTS } from "./protocol";
 import type { ServerManager } from "./serverManager";
 
-/** A run failed because the embedded model is missing, and the user does not want to install it. */
+/** A run failed because the embedded model is missing, and the user declined to install it. */
 export class ModelDeclinedError extends Error {}
 
 /** Sends commands to the running server, with the keys that they need. */
@@ -53,12 +53,12 @@ export class Client implements vscode.Disposable {
     return this.#manager.isRunning;
   }
 
-  /** Starts the server for a command of the user, as the server's manager does. */
+  /** Starts the server for a command of the user; see `ServerManager.startForCommand`. */
   startForCommand(): Promise<boolean> {
     return this.#manager.startForCommand();
   }
 
-  /** Returns the result of a command. Starts the server if need be; rejects if there is none. */
+  /** Returns the result of a command. Starts the server if necessary; rejects if there is none. */
   async execute<Result>(
     command: string,
     argument: object,
@@ -70,9 +70,9 @@ export class Client implements vscode.Disposable {
   }
 
   /**
-   * Does the same as `execute`, with a notification that shows the progress and can cancel, as `token` does.
-   * `onProgress` gets the progress too. If a run lacks the embedded model, it is offered, and the run starts
-   * again once it is installed.
+   * Like `execute`, with a progress notification that can cancel the command, as `token` can. `onProgress`
+   * receives the progress too. If a run lacks the embedded model, offers to install it, and then starts the
+   * run again.
    */
   async executeWithProgress<Result>(
     command: string,
@@ -88,7 +88,7 @@ export class Client implements vscode.Disposable {
     );
   }
 
-  /** Does the same as `execute`; a model that is missing is offered as by `executeWithProgress`. */
+  /** Like `execute`; offers a missing model, as `executeWithProgress` does. */
   executeWithModel<Result>(
     command: string,
     argument: object,

@@ -1,4 +1,4 @@
-/** The commands of the palette, the editor's title, lenses and code actions. */
+/** The commands of the palette, the editor title, lenses and code actions. */
 
 import { errorMessage } from "@promptls/web/shared/errorMessage";
 import type { DatasetResult, LeaveOneOutResult, RunResult } from "@promptls/web/wire/commands";
@@ -18,7 +18,7 @@ import type { ServerManager } from "./serverManager";
 import { setKey } from "./setKey";
 import type { TruncationPanel } from "./truncation/panel";
 
-/** Commands of the server that are registered here instead, because a panel belongs to them. */
+/** Server commands that the extension registers instead, because they open a panel. */
 export const PANEL_COMMANDS = [
   "promptls.newPrompt",
   "promptls.preview",
@@ -70,12 +70,12 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
       truncation.show(uri);
     }),
     "promptls.runExperiment": onPrompt((argument) => runExperiment(argument, context)),
-    // A stopped run of the view of prompts.
+    // A stopped run in the view of prompts.
     "promptls.resumeRun": onPrompt(({ uri, experiment, resume }) =>
       runExperiment({ uri, experiment, resume }, context),
     ),
     "promptls.leaveOneOut": onPrompt((argument) => leaveOneOut(argument, context)),
-    // A lens may name a run without a prompt.
+    // A lens may pass a run without a prompt.
     "promptls.showResults": (given) => (isRun(given) ? results.show(given) : showResults(given)),
     "promptls.compareRuns": onPrompt((argument) => results.show(argument, "Compare")),
     "promptls.newPrompt": () => newPrompt(client),
@@ -102,8 +102,8 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
   return vscode.Disposable.from(
     ...Object.entries(handlers).map(([command, handler]) =>
       vscode.commands.registerCommand(command, (given: unknown) => {
-        // The steps of the walkthrough depend on these and on the commands: VS Code does not count the commands
-        // of lenses as executed, and ignores what was set before it first shows a walkthrough.
+        // Walkthrough steps depend on these keys as well as on the commands: VS Code does not count commands
+        // of lenses as executed, and ignores keys that were set before a walkthrough is first shown.
         void vscode.commands.executeCommand("setContext", `${command}.used`, true);
         return handler(given);
       }),
@@ -115,7 +115,7 @@ function isRun(given: unknown): given is ResultsArguments & { run: string } {
   return typeof given === "object" && given !== null && "run" in given && typeof given.run === "string";
 }
 
-/** Runs with progress that can be cancelled, and shows the results. */
+/** Runs an experiment with a cancellable progress notification, and shows the results. */
 async function runExperiment(argument: CommandArgument, context: CommandContext): Promise<void> {
   const { client, results } = context;
   const run = Symbol("run");
@@ -154,7 +154,10 @@ async function runExperiment(argument: CommandArgument, context: CommandContext)
   }
 }
 
-/** Runs the experiment without each few-shot example in turn; the server opens the page with what each is worth. */
+/**
+ * Runs the experiment without each few-shot example in turn; the server opens a page with the value of each
+ * example.
+ */
 async function leaveOneOut(argument: CommandArgument, context: CommandContext): Promise<void> {
   const { client } = context;
   try {
@@ -173,7 +176,7 @@ async function leaveOneOut(argument: CommandArgument, context: CommandContext): 
   }
 }
 
-/** Makes a test dataset with progress that can be cancelled, and opens it. */
+/** Generates a test dataset with a cancellable progress notification, and opens it. */
 async function generateDataset(argument: DatasetArgument, context: CommandContext): Promise<void> {
   const { client } = context;
   try {
@@ -198,7 +201,7 @@ async function generateDataset(argument: DatasetArgument, context: CommandContex
   }
 }
 
-/** Opens a text that an issue can hold: versions, places and settings, and never a secret. */
+/** Opens a text to paste into an issue: versions, paths and settings, but no secrets. */
 async function showDebugInformation({ manager, client, extensionVersion }: CommandContext): Promise<void> {
   const server = manager.server;
   const lines = [
@@ -219,7 +222,7 @@ async function showDebugInformation({ manager, client, extensionVersion }: Comma
   await vscode.window.showTextDocument(document, { preview: true });
 }
 
-/** This page is most needed when the server cannot answer. */
+/** This page is most useful if the server does not respond. */
 async function serverInformation(client: Client): Promise<string> {
   try {
     const information = await client.execute<unknown>("promptls.debugInformation", {});

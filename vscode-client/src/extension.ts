@@ -1,4 +1,4 @@
-/** Where VS Code begins and ends the extension. */
+/** The entry point of the extension. */
 
 import type { TokensResult } from "@promptls/web/wire/commands";
 import * as vscode from "vscode";
@@ -115,8 +115,8 @@ function restored(view: string, restore: (panel: vscode.WebviewPanel) => void): 
 }
 
 /**
- * Creates what a window shows without being asked, once there are prompts: in the workspace, or in a file that
- * starts a server. Names such as `*.yml.j2` activate the extension in projects of Ansible too.
+ * Creates the views that appear without a command once there is a prompt in the workspace or in a file that
+ * starts a server. File names such as `*.yml.j2` activate the extension in Ansible projects too.
  */
 function whenPrompts(
   client: Client,
@@ -147,7 +147,7 @@ function whenPrompts(
   });
 }
 
-/** A run executes what the workspace holds, so that what offers runs is there in a trusted one alone. */
+/** Runs execute code of the workspace, so views that offer runs appear only in trusted workspaces. */
 function whenTrusted(create: () => { dispose(): void }): { dispose(): void } {
   if (vscode.workspace.isTrusted) {
     return create();
@@ -163,8 +163,8 @@ function whenTrusted(create: () => { dispose(): void }): { dispose(): void } {
 }
 
 /**
- * Starts the server for the first document that it has something to say about: in a project with prompts, by the
- * name of the file, elsewhere by its text. A folder without prompts gets no server, and so no environment of ours.
+ * Starts the server for the first relevant document: in a project with prompts by its file name, elsewhere by
+ * its text. In a folder without prompts, no server is started and no environment is created.
  */
 function startWhenNeeded(server: ServerManager, isProject: Promise<boolean>): vscode.Disposable {
   let hasPrompts = false;
@@ -196,7 +196,7 @@ function startWhenNeeded(server: ServerManager, isProject: Promise<boolean>): vs
   return listening;
 }
 
-/** Opens the preview beside the first prompt of the window, if the user's settings say so. */
+/** Opens the preview beside the first prompt of the window if the setting says so. */
 function previewFirstPrompt(client: Client, preview: PreviewPanel): vscode.Disposable {
   const open = () => {
     const prompt = activePrompt();
@@ -216,7 +216,7 @@ function previewFirstPrompt(client: Client, preview: PreviewPanel): vscode.Dispo
   return listening;
 }
 
-/** Keeps the token count of the active prompt in the status bar, requested when typing pauses. */
+/** Shows the token count of the active prompt in the status bar, and refreshes it when typing pauses. */
 function countTokens(client: Client, preview: PreviewPanel): vscode.Disposable {
   const status = new TokenStatus();
   let counted: string | undefined;
@@ -237,7 +237,8 @@ function countTokens(client: Client, preview: PreviewPanel): vscode.Disposable {
       status.show(result);
       counted = uri;
     } else if (counted !== uri) {
-      // While a prompt is broken, its last count with the same data stays; a file that is not a prompt has none.
+      // While a prompt is broken, its last count with the same data is shown; a file that is not a prompt has
+      // none.
       status.hide();
     }
   }, TYPING_PAUSE_MILLISECONDS);
@@ -254,7 +255,7 @@ function countTokens(client: Client, preview: PreviewPanel): vscode.Disposable {
       counted = undefined;
     }),
     vscode.window.onDidChangeActiveTextEditor(() => {
-      // A panel that takes the focus is no other file: the count of the prompt beside it stays.
+      // A focused panel does not change the active prompt: the count of the prompt beside it stays.
       if (activePrompt() === undefined && visiblePrompt() === undefined) {
         status.hide();
         counted = undefined;

@@ -2,7 +2,10 @@
 
 import * as vscode from "vscode";
 
-/** Endings of documents; the server reads others too where they are named. */
+/**
+ * Suffixes of documents offered in the dialog; the server also reads other files if they are passed
+ * explicitly.
+ */
 const DOCUMENTS = "**/*.{md,markdown,rst,txt}";
 const NOT_DOCUMENTS = "**/{node_modules,.venv,venv,.git,dist,build}/**";
 const MAX_DOCUMENTS = 2000;
@@ -15,7 +18,7 @@ export interface DatasetArgument {
 }
 
 interface ModelItem extends vscode.QuickPickItem {
-  /** Its name; none is the project's own model, and an empty one is asked for. */
+  /** The model's name; undefined for the project's default model, empty to ask for a name. */
   model?: string;
 }
 
@@ -33,7 +36,7 @@ const MODELS: readonly ModelItem[] = [
   },
 ];
 
-/** Asks for documents, number, model and file; undefined when the user leaves one of the steps. */
+/** Asks for documents, number, model and file; returns undefined if the user cancels a step. */
 export async function askForDataset(): Promise<DatasetArgument | undefined> {
   const documents = await chosenDocuments();
   const place =
@@ -55,7 +58,7 @@ export async function askForDataset(): Promise<DatasetArgument | undefined> {
     title: "Make Test Data: 4 of 4",
     prompt: "The file of the dataset, from the workspace's folder: .csv, .jsonl, .json or .parquet",
     value: "tests.csv",
-    validateInput: (text) => objectionTo(text.trim(), place),
+    validateInput: (text) => nameProblem(text.trim(), place),
   });
   if (file === undefined) {
     return undefined;
@@ -87,7 +90,9 @@ async function chosenDocuments(): Promise<vscode.Uri[] | undefined> {
   return chosen === undefined || chosen.length === 0 ? undefined : chosen.map(({ uri }) => uri);
 }
 
-/** The model's name, an empty one for the project's own, undefined for none. */
+/**
+ * Returns the model's name, an empty text for the project's default model, or undefined if the user cancels.
+ */
 async function chosenModel(): Promise<string | undefined> {
   const chosen = await vscode.window.showQuickPick(MODELS, {
     title: "Make Test Data: 3 of 4",
@@ -105,7 +110,7 @@ async function chosenModel(): Promise<string | undefined> {
   return name?.trim();
 }
 
-async function objectionTo(name: string, place: vscode.Uri): Promise<string | undefined> {
+async function nameProblem(name: string, place: vscode.Uri): Promise<string | undefined> {
   if (!/^[^\\:*?"<>|]+\.(csv|jsonl|json|parquet)$/i.test(name)) {
     return "A name that ends in .csv, .jsonl, .json or .parquet";
   }

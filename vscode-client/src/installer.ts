@@ -1,4 +1,4 @@
-/** What the extension installs, and when: nothing before the user has agreed. */
+/** What the extension installs, always with the user's consent. */
 
 import {
   type EnvironmentPlace,
@@ -12,11 +12,11 @@ import {
 import type { RunProcess } from "./process";
 
 export interface InstallerWindow {
-  /** Shows a message with buttons, and resolves with the one that is chosen. */
+  /** Shows a message with buttons, and resolves to the chosen one. */
   ask(message: string, ...buttons: string[]): PromiseLike<string | undefined>;
-  /** Asks the same in a dialog, because VS Code hides other messages after some seconds. */
+  /** Asks in a dialog, because VS Code hides other messages after a few seconds. */
   askInDialog(message: string, detail: string, ...buttons: string[]): PromiseLike<string | undefined>;
-  /** Shows how far the work is, and aborts the signal when the user cancels it. */
+  /** Shows a progress notification, and aborts the signal when the user cancels it. */
   withProgress(
     title: string,
     work: (report: (step: string) => void, signal: AbortSignal) => Promise<void>,
@@ -35,7 +35,7 @@ export class Installer {
   readonly #run: RunProcess;
   #isAsking = false;
   #isDeclined = false;
-  /** The installation of the embedded model that goes on; every run that needs it waits for it. */
+  /** The running installation of the embedded model; every run that needs the model waits for it. */
   #model: Promise<boolean> | undefined;
 
   constructor(place: () => Promise<EnvironmentPlace>, window: InstallerWindow, run: RunProcess) {
@@ -44,12 +44,14 @@ export class Installer {
     this.#run = run;
   }
 
-  /** Returns the interpreter of the extension's own environment, or undefined where it is not installed. */
+  /** Returns the interpreter of the extension's own environment, or undefined if it is not installed. */
   async python(): Promise<string | undefined> {
     return installedPython(await this.#place());
   }
 
-  /** Asks whether to install the server, unless the user has declined in this window or the question is open. */
+  /**
+   * Offers to install the server, unless the user has declined in this window or the question is still open.
+   */
   async askForServer(): Promise<"install" | "choose Python" | undefined> {
     if (this.#isAsking || this.#isDeclined) {
       return undefined;
@@ -69,7 +71,7 @@ export class Installer {
     }
   }
 
-  /** Asks the same for a command of the user, which waits for the answer. */
+  /** Offers the same for a command, which waits for the answer. */
   async askForNeededServer(): Promise<"install" | "choose Python" | undefined> {
     return choiceOf(
       await this.#window.askInDialog(
@@ -81,12 +83,12 @@ export class Installer {
     );
   }
 
-  /** Installs the server; returns false where the user cancels it, and rejects with the reason where it fails. */
+  /** Installs the server; returns false if the user cancels, and rejects with the reason if it fails. */
   installServer(): Promise<boolean> {
     return this.#install("promptls: installing the server", installServer);
   }
 
-  /** Asks whether to download the embedded model, and does; returns whether it is installed now. */
+  /** Offers to download the embedded model; returns whether it is installed afterwards. */
   offerModel(): Promise<boolean> {
     this.#model ??= this.#offerModel().finally(() => {
       this.#model = undefined;
@@ -136,7 +138,7 @@ function choiceOf(button: string | undefined): "install" | "choose Python" | und
   return button === INSTALL ? "install" : button === CHOOSE_PYTHON ? "choose Python" : undefined;
 }
 
-/** True for the message of a run that asks the embedded model where it is not installed. */
+/** Returns whether a run failed because the embedded model is not installed. */
 export function lacksModel(message: string): boolean {
   return message.includes("the model `local:smollm2` is not installed");
 }

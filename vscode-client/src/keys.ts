@@ -8,7 +8,7 @@ const NAMES = "promptls.keys";
 /** Shorter values are hardly secrets and would match ordinary text. */
 const SHORTEST = 8;
 
-/** Commands that may lead to a call of a model, or find out whether one could be made. */
+/** Commands that may call a model, or that check whether a model could be called. */
 const ASKING = new Set([
   "promptls.runExperiment",
   "promptls.planExperiment",
@@ -19,7 +19,7 @@ const ASKING = new Set([
 
 type Store = Pick<vscode.ExtensionContext, "secrets" | "globalState">;
 
-/** Asks the server in which variables the models of a command look for keys. */
+/** Asks the server which variables contain the keys of a command's models. */
 export type KeysNeeded = (command: string, argument: object) => Promise<readonly string[]>;
 
 export class Keys {
@@ -30,7 +30,7 @@ export class Keys {
     this.#store = store;
   }
 
-  /** The variables that have a saved key. The secret store itself cannot list what it holds. */
+  /** The variables with a saved key. The secret store cannot list its content. */
   get names(): readonly string[] {
     return this.#store.globalState.get<string[]>(NAMES) ?? [];
   }
@@ -50,8 +50,8 @@ export class Keys {
   }
 
   /**
-   * Returns the argument of a command, with the keys that it needs where it may ask a model: `needed` says
-   * in which variables the models of the command look for them.
+   * Returns the command's argument, with the required keys if the command may call a model. `needed` returns
+   * the variables that contain the keys of its models.
    */
   async withKeys(command: string, argument: object, needed: KeysNeeded): Promise<object> {
     if (!ASKING.has(command) || this.names.length === 0) {
@@ -69,7 +69,7 @@ export class Keys {
     return Object.keys(secrets).length === 0 ? argument : { ...argument, secrets };
   }
 
-  /** The text without any key that has ever been sent. */
+  /** Returns the text without any key that has ever been sent. */
   mask(text: string): string {
     let masked = text;
     for (const value of this.#values) {
@@ -81,13 +81,13 @@ export class Keys {
   #know(value: string): void {
     if (value.length >= SHORTEST) {
       this.#values.add(value);
-      // As a message between client and server has it.
+      // The key as it appears in a JSON message.
       this.#values.add(JSON.stringify(value).slice(1, -1));
     }
   }
 }
 
-/** The channel, with every key taken out of what is written to it. */
+/** Returns a channel that redacts all keys from what is written to it. */
 export function redactSecrets(channel: vscode.LogOutputChannel, keys: Keys): vscode.LogOutputChannel {
   const clean = (given: unknown): unknown => {
     if (given instanceof Error) {

@@ -1,4 +1,4 @@
-/** `promptls.newPrompt`: a prompt to begin with, alone or with what an experiment needs. */
+/** `promptls.newPrompt`: a new prompt, alone or with the files of an experiment. */
 
 import { errorMessage } from "@promptls/web/shared/errorMessage";
 import * as vscode from "vscode";
@@ -38,7 +38,10 @@ const STARTERS: readonly Starter[] = [
   },
 ];
 
-/** Makes the chosen files in the workspace's folder, and opens the prompt; no file is ever overwritten. */
+/**
+ * Creates the chosen files in the workspace folder, and opens the prompt; existing files are never
+ * overwritten.
+ */
 export async function newPrompt(client: Client): Promise<void> {
   const place = await chosenFolder();
   if (place === undefined) {
@@ -62,7 +65,7 @@ export async function newPrompt(client: Client): Promise<void> {
     title: "New Prompt",
     prompt: "The name of the prompt; its file ends in .yml.j2",
     value: "prompt",
-    validateInput: (text) => objectionTo(withoutEnding(text), place),
+    validateInput: (text) => nameProblem(withoutEnding(text), place),
   });
   if (typed === undefined || !(await client.startForCommand())) {
     return;
@@ -100,7 +103,7 @@ async function chosenFolder(): Promise<vscode.Uri | undefined> {
   return folders[0]?.uri;
 }
 
-async function objectionTo(name: string, place: vscode.Uri): Promise<string | undefined> {
+async function nameProblem(name: string, place: vscode.Uri): Promise<string | undefined> {
   if (!/^[A-Za-z][\w-]*$/.test(name)) {
     return "Letters, digits, hyphens and underscores, with a letter first";
   }
@@ -114,7 +117,7 @@ async function firstThere(files: readonly vscode.Uri[]): Promise<vscode.Uri | un
       await vscode.workspace.fs.stat(file);
       return file;
     } catch {
-      // It is not there, as it should be.
+      // The file does not exist, as expected.
     }
   }
   return undefined;

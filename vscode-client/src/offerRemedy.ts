@@ -1,4 +1,4 @@
-/** Messages about failures of models and runs, with buttons that do something about them. */
+/** Error messages of models and runs, with buttons that solve the problem. */
 
 import { errorMessage } from "@promptls/web/shared/errorMessage";
 import * as vscode from "vscode";
@@ -20,7 +20,7 @@ export interface RemedyContext {
 }
 
 /**
- * Shows why a run failed, with a button for its remedy; resolves with what to run after that. Shows nothing if
+ * Shows why a run failed, with a button for the remedy; resolves to what to run afterwards. Shows nothing if
  * the user has just declined the remedy.
  */
 export async function offerRemedy(
@@ -35,7 +35,7 @@ export async function offerRemedy(
   }
   const remedy = remedyOf(message);
   const told = remedy?.kind === "key" ? remedy.problem : message;
-  // VS Code cuts a message short that has no button, and the end says what to do.
+  // VS Code truncates messages without buttons, and the remedy is at the end of the message.
   const answer = await vscode.window.showErrorMessage(
     `promptls: ${told}`,
     ...(remedy === undefined ? [] : [remedy.button]),

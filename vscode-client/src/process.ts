@@ -1,20 +1,20 @@
-/** Runs a program to its end. */
+/** Runs a program until it ends. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 
 export interface ProcessResult {
-  /** Null when the program could not be started or was ended by a signal. */
+  /** Null if the program could not be started or was ended by a signal. */
   code: number | null;
   stdout: string;
   stderr: string;
 }
 
 interface ProcessOptions {
-  /** Must not be a folder of the workspace: Python would import from it. */
+  /** Must not be a workspace folder, because Python would import modules from it. */
   cwd: string;
   timeoutMilliseconds: number;
   onOutput?: (text: string) => void;
-  /** Interrupts the program, and the programs that it has started. */
+  /** Interrupts the program and its child processes. */
   signal?: AbortSignal;
 }
 
@@ -33,11 +33,14 @@ function interruptTree(child: ChildProcess): void {
   try {
     process.kill(-child.pid, "SIGINT");
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 
-/** Resolves with the exit code and both outputs; never rejects: what could not start says why in `stderr`. */
+/**
+ * Resolves to the exit code and both outputs. Never rejects: if the program cannot be started, `stderr` says
+ * why.
+ */
 export const runProcess: RunProcess = (command, args, options) =>
   new Promise((resolve) => {
     let stdout = "";
@@ -47,7 +50,7 @@ export const runProcess: RunProcess = (command, args, options) =>
       timeout: options.timeoutMilliseconds,
       stdio: ["ignore", "pipe", "pipe"],
       windowsHide: true,
-      // A process group of its own can be interrupted as a whole.
+      // The program has its own process group, which can be interrupted as a whole.
       detached: options.signal !== undefined && !IS_WINDOWS,
     });
     const interrupt = () => {

@@ -1,4 +1,4 @@
-/** Commands of the server that take their time: with a notification that shows how far they are. */
+/** Progress notifications for long-running commands of the server. */
 
 import { randomUUID } from "node:crypto";
 
@@ -12,9 +12,9 @@ import {
 } from "vscode-languageclient/node";
 
 /**
- * Returns the answer to a command, during which a notification shows the progress and can cancel; cancelling
- * `token` cancels it too, and `onProgress` receives messages and percentages. The request has a progress token of our own, because the language client shows
- * that of the server where nothing can be cancelled.
+ * Returns the result of a command, with a progress notification that can cancel it. Cancelling `token`
+ * cancels it too, and `onProgress` receives messages and percentages. The request has its own progress token:
+ * for tokens of the server, the language client shows a progress that cannot be cancelled.
  */
 export async function requestWithProgress(
   client: LanguageClient,
@@ -25,7 +25,7 @@ export async function requestWithProgress(
 ): Promise<unknown> {
   const workDoneToken = `${command.command}-${randomUUID()}`;
   return vscode.window.withProgress(
-    // A notification makes links of `[text](address)`, and a title holds names of the workspace.
+    // Notifications render `[text](address)` as a link, and a title may contain names of the workspace.
     {
       location: vscode.ProgressLocation.Notification,
       title: title.replaceAll("](", "] ("),

@@ -1,9 +1,12 @@
-/** The Python environment that the user selected, where an extension for Python is installed. */
+/** The Python environment that the user selected in the Python extension. */
 
 import { PVSC_EXTENSION_ID, type PythonExtension } from "@vscode/python-extension";
 import * as vscode from "vscode";
 
-/** Returns the interpreter selected for the first folder, or undefined without a Python extension or a choice. */
+/**
+ * Returns the interpreter selected for the first folder; undefined without the Python extension or a
+ * selection.
+ */
 export async function selectedPython(): Promise<string | undefined> {
   const api = await pythonApi();
   if (api === undefined) {
@@ -16,16 +19,16 @@ export async function selectedPython(): Promise<string | undefined> {
   return environment?.executable.uri?.fsPath;
 }
 
-/** Calls `changed` each time another environment is selected, from when the Python extension is there. */
+/** Calls `changed` when another environment is selected, once the Python extension is active. */
 export async function onSelectedPython(changed: () => void): Promise<vscode.Disposable | undefined> {
   const api = await pythonApi();
   return api?.environments.onDidChangeActiveEnvironmentPath(changed);
 }
 
-/** Opens the Python extension's picker, or the setting that names an interpreter. */
+/** Opens the Python extension's picker, or the setting with the path of an interpreter. */
 export async function choosePython(): Promise<void> {
   if (vscode.extensions.getExtension(PVSC_EXTENSION_ID) === undefined) {
-    // The setting is one of the machine that the server runs on.
+    // The setting belongs to the machine that runs the server.
     const settings = vscode.env.remoteName === undefined ? "openSettings" : "openRemoteSettings";
     await vscode.commands.executeCommand(`workbench.action.${settings}`, { query: "promptls.server.python" });
   } else {

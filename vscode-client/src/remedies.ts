@@ -1,18 +1,18 @@
-/** What a button can do about the failure of a run. */
+/** Remedies for failed runs. */
 
 export type Remedy = { button: string } & (
   | { kind: "key"; variable: string; problem: string }
   | { kind: "trust" }
   | { kind: "experiment" }
   | { kind: "resume"; run: string }
-  /** A Python module that installs what is missing, and its arguments. */
+  /** A Python module that installs what is missing, with its arguments. */
   | { kind: "install"; module: "pip" | "promptls"; args: readonly string[] }
 );
 
-/** A requirement as pip takes it, and nothing that a shell could read otherwise. */
+/** A requirement for pip, without characters that are special in a shell. */
 const REQUIREMENT = /^[A-Za-z0-9][\w.-]*(\[[\w,.-]+\])?([<>=!~]=?[\w.*+]+)?$/;
 
-/** Returns the remedy that the message of a failed run leads to. */
+/** Returns the remedy for the error message of a failed run. */
 export function remedyOf(message: string): Remedy | undefined {
   const lacking = /^(.*the environment variable `(\w+)` is not set)/s.exec(message);
   if (lacking?.[1] !== undefined && lacking[2] !== undefined) {

@@ -1,8 +1,8 @@
-/** One restart at a time, and at most one more waiting. */
+/** Serializes restarts: one runs, and at most one waits. */
 
 /**
- * Returns a function that runs `restart` and resolves when a run that began after the call has ended.
- * Calls made while one runs share the one that follows it.
+ * Returns a function that runs `restart` and resolves when a restart that began after the call has ended.
+ * Calls during a restart share the next one.
  */
 export function oneAtATime(restart: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;

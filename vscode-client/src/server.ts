@@ -1,4 +1,4 @@
-/** Which server is started, decided from plain inputs. */
+/** Chooses the server to start, from plain inputs. */
 
 import * as path from "node:path";
 
@@ -8,26 +8,26 @@ export interface ServerCommand {
   command: string;
   args: string[];
   source: ServerSource;
-  /** True when another selected Python could lead to another server. */
+  /** True if selecting another Python may lead to another server. */
   dependsOnPython: boolean;
 }
 
 export interface ServerInputs {
-  /** False in Restricted Mode: then nothing that the workspace could choose is run. */
+  /** False in Restricted Mode: nothing that the workspace could have chosen is run. */
   trusted: boolean;
-  /** `promptls.server.path`; in Restricted Mode the user's own value only. Empty when unset. */
+  /** `promptls.server.path`; in Restricted Mode only the user's own value. Empty if unset. */
   configuredPath: string;
-  /** The interpreter that the Python extension has selected. */
+  /** The interpreter selected in the Python extension. */
   selectedPython: string | undefined;
-  /** True when that interpreter can import promptls. */
+  /** Returns whether that interpreter can import promptls. */
   hasServer(python: string): Promise<boolean>;
-  /** The interpreter of the extension's own environment, or undefined where it is not installed. */
+  /** Returns the interpreter of the extension's own environment, or undefined if it is not installed. */
   ownEnvironment(): Promise<string | undefined>;
 }
 
 /**
- * Returns the command that starts the server: the setting, else the selected Python environment where it
- * holds promptls, else the extension's own environment; undefined where none of them is there.
+ * Returns the command that starts the server: the setting, else the selected Python environment if it has
+ * promptls, else the extension's own environment; undefined if none of these exists.
  */
 export async function resolveServer(inputs: ServerInputs): Promise<ServerCommand | undefined> {
   const configured = inputs.configuredPath.trim();
@@ -44,12 +44,12 @@ export async function resolveServer(inputs: ServerInputs): Promise<ServerCommand
     : { ...moduleOf(own), source: "own environment", dependsOnPython: true };
 }
 
-/** True when both start the same server, so that a restart would change nothing. */
+/** Returns whether both start the same server, so that a restart would change nothing. */
 export function isSameServer(one: ServerCommand, other: ServerCommand): boolean {
   return one.command === other.command && one.args.join("\0") === other.args.join("\0");
 }
 
-/** Returns the command that runs a module of Python in the environment of a server. */
+/** Returns the command that runs a Python module in the environment of a server. */
 export function moduleBeside({ command, args }: ServerCommand, module: string): [string, ...string[]] {
   if (args[0] === "-m") {
     return [command, "-m", module];
@@ -58,7 +58,7 @@ export function moduleBeside({ command, args }: ServerCommand, module: string): 
   return module === "promptls" ? [command] : [system.join(system.dirname(command), "python"), "-m", module];
 }
 
-/** The setting may name the promptls command or a Python interpreter that holds it. */
+/** The setting may contain the promptls command or a Python interpreter that has promptls. */
 function commandOf(configured: string): Pick<ServerCommand, "command" | "args"> {
   const name = path.basename(configured.replaceAll("\\", "/"));
   return /^python[\d.]*(\.exe)?$/i.test(name)

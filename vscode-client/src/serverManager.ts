@@ -1,4 +1,4 @@
-/** The life of the server: found, started, replaced, stopped. */
+/** Finds, installs, starts, replaces and stops the server. */
 
 import { errorMessage } from "@promptls/web/shared/errorMessage";
 import * as vscode from "vscode";
@@ -17,7 +17,7 @@ import type { ServerStatus } from "./status";
 
 const SECONDS = 1000;
 
-/** Finds, installs, starts, replaces and stops the server. */
+/** Manages the server process and its language client. */
 export class ServerManager implements vscode.Disposable {
   readonly #context: vscode.ExtensionContext;
   readonly #channels: ClientChannels;
@@ -33,13 +33,13 @@ export class ServerManager implements vscode.Disposable {
   #isMissing = false;
   #isNeeded = false;
   #forced = false;
-  /** A command of the user waits for the server, and asks for it where it is not installed. */
+  /** A command waits for the server, and offers to install it if necessary. */
   #isAwaited = false;
   #installing: Promise<void> | undefined;
 
-  /** There is a new language client, which is about to start. */
+  /** Emitted when a new language client is about to start. */
   readonly onCreated = this.#created.event;
-  /** A server has started. */
+  /** Emitted when a server has started. */
   readonly onStarted = this.#started.event;
 
   constructor(
@@ -75,24 +75,24 @@ export class ServerManager implements vscode.Disposable {
     return this.#client?.state === State.Running;
   }
 
-  /** True once the server was to start, even if it could not. */
+  /** True once the server should run, even if it could not be started. */
   get isNeeded(): boolean {
     return this.#isNeeded;
   }
 
-  /** True when another selected Python could lead to another server, or to the first one. */
+  /** True if selecting another Python may lead to another server, or to the first one. */
   get dependsOnPython(): boolean {
     return this.#server?.dependsOnPython ?? this.#isMissing;
   }
 
-  /** Starts the server, or replaces it when another one should run now; `force` replaces it in any case. */
+  /** Starts the server, or replaces it if another one should run now; `force` always replaces it. */
   async start(force = false): Promise<void> {
     this.#isNeeded = true;
     this.#forced ||= force;
     await this.#enqueue();
   }
 
-  /** Installs the server after the user has agreed, and starts it. */
+  /** Installs the server, with the user's consent, and starts it. */
   install(): Promise<void> {
     this.#installing ??= this.#install().finally(() => {
       this.#installing = undefined;
@@ -100,7 +100,7 @@ export class ServerManager implements vscode.Disposable {
     return this.#installing;
   }
 
-  /** Starts the server for a command, and asks before it installs one; returns whether there is a server. */
+  /** Starts the server for a command, and asks before installing one; returns whether a server runs. */
   async startForCommand(): Promise<boolean> {
     await this.#installing;
     if (this.#client === undefined) {
@@ -131,15 +131,18 @@ export class ServerManager implements vscode.Disposable {
   }
 
   /**
-   * Offers the embedded model for a run that failed without it; returns whether it is installed now, or
-   * undefined if it was not offered.
+   * Offers the embedded model for a run that failed without it; returns whether it is installed afterwards,
+   * or undefined if it was not offered.
    */
   async offerModel(failure: string): Promise<boolean | undefined> {
     const canHaveModel = this.#server?.source === "own environment" && lacksModel(failure);
     return canHaveModel ? await this.#installer.offerModel() : undefined;
   }
 
-  /** Runs a module that installs something beside the server, in a terminal that shows it and can be interrupted. */
+  /**
+   * Runs a module that installs something into the server's environment, in a terminal where it can be
+   * interrupted.
+   */
   installInTerminal(module: string, args: readonly string[]): void {
     if (this.#server === undefined) {
       return;
@@ -154,7 +157,7 @@ export class ServerManager implements vscode.Disposable {
     terminal.show();
   }
 
-  /** Returns the client of the running server, started first if need be. Rejects if there is none. */
+  /** Returns the client of the running server, which is started if necessary. Rejects if there is none. */
   async runningClient(): Promise<LanguageClient> {
     if (!this.isRunning) {
       await this.start();
@@ -271,7 +274,7 @@ export class ServerManager implements vscode.Disposable {
     });
   }
 
-  /** In Restricted Mode, no interpreter that the workspace could have chosen is among them. */
+  /** In Restricted Mode, this list contains no interpreter that the workspace could have chosen. */
   async #place(): Promise<EnvironmentPlace> {
     const settings = vscode.workspace.getConfiguration("promptls");
     const trusted = vscode.workspace.isTrusted;
@@ -288,7 +291,7 @@ export class ServerManager implements vscode.Disposable {
     };
   }
 
-  /** Returns the server's version. Rejects, with what it printed, when it cannot even say that. */
+  /** Returns the server's version. If the server cannot print it, rejects with its output. */
   async #checked(server: ServerCommand): Promise<string> {
     const args = [...server.args.slice(0, -1), "--version"];
     const result = await runProcess(server.command, args, {
@@ -322,7 +325,9 @@ export class ServerManager implements vscode.Disposable {
       });
   }
 
-  /** Also where the processes run: in a folder of the workspace, Python would import what lies there. */
+  /**
+   * Also the working directory of the processes: in a workspace folder, Python would import modules from it.
+   */
   #storage(): string {
     return this.#context.globalStorageUri.fsPath;
   }

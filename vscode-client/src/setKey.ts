@@ -8,8 +8,8 @@ import { KEY_VARIABLES } from "./keyVariables";
 const OTHER = "Another variable…";
 
 /**
- * Keeps a key under the variable's name, or removes it where nothing is typed; without a name, asks for that too.
- * Returns whether a key is saved now.
+ * Saves a key under the variable's name, or removes it if the input is empty; without a name, asks for that
+ * too. Returns whether a key is saved afterwards.
  */
 export async function setKey(keys: Keys, variable?: string): Promise<boolean> {
   const name = variable ?? (await chosenVariable(keys));

@@ -1,18 +1,18 @@
-/** The settings of VS Code that the user has set, as the server reads them. */
+/** The VS Code settings that the user has set, as the server expects them. */
 
-/** Where a setting may be set; the default is not among them. */
+/** The scopes of a setting, without its default. */
 export interface Inspected {
   globalValue?: unknown;
   workspaceValue?: unknown;
   workspaceFolderValue?: unknown;
 }
 
-/** Settings of the extension alone: the server has no use for them, and some name places of this machine. */
+/** Settings used only by the extension; some contain paths of this machine. */
 const OWN = /^(preview|server|trace)\./;
 
 /**
- * Returns the settings that have a value of the user's, by the names that `promptls.toml` has; for the others,
- * the project's apply. `names` are those of the extension's settings.
+ * Returns the settings that the user has set, by their names in `promptls.toml`; the project's values apply
+ * to all others. `names` are those of the extension's settings.
  */
 export function explicitSettings(
   names: readonly string[],

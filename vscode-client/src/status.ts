@@ -1,4 +1,4 @@
-/** What the status bar says: the server's state and source, and the token count of the active prompt. */
+/** The status bar: the server's state and source, and the token count of the active prompt. */
 
 import type { TokensResult } from "@promptls/web/wire/commands";
 import * as vscode from "vscode";
@@ -10,7 +10,7 @@ import { describeTokens } from "./tokens";
 
 export class ServerStatus implements vscode.Disposable {
   readonly #item: vscode.LanguageStatusItem;
-  /** Visible while there is no server, in any editor: a notification disappears, and this one does not. */
+  /** Visible in every editor while there is no server, because a notification disappears. */
   readonly #missing: vscode.StatusBarItem;
 
   constructor() {

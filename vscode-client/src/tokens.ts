@@ -2,12 +2,12 @@
 
 import type { TokensResult } from "@promptls/web/wire/commands";
 
-/** Returns the text of the status bar for a token count, with a table of the parts as Markdown. */
+/** Returns the status bar text of a token count, with a table of the parts as Markdown. */
 export function describeTokens(result: TokensResult): { text: string; tooltip: string; over: boolean } {
   const number = new Intl.NumberFormat("en-US");
   const about = result.approximate ? "≈ " : "";
   const limit = result.limit === null ? "" : ` / ${number.format(result.limit)}`;
-  // Truncation brings most prompts under their limit: what counts is what it leaves.
+  // Truncation brings most prompts under their limit, so the count after truncation matters.
   const over = result.limit !== null && result.kept > result.limit;
   const cut = result.total - result.kept;
   const rows = result.parts.map((part) => `| ${escapeMarkdown(part.name)} | ${number.format(part.tokens)} |`);

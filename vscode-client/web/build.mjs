@@ -1,4 +1,4 @@
-// Builds the pages into web/dist, and from there into the Python package, which serves them by itself.
+// Builds the pages into web/dist, and copies them into the Python package, which serves them too.
 
 import { cpSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -9,14 +9,14 @@ import { build, context } from "esbuild";
 import { packagesIn, writeNotices } from "./notices.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
-/** Part of the wheel, and never of the repository. */
+/** Part of the wheel, but not of the repository. */
 const served = path.join(here, "..", "..", "server", "promptls", "pages");
 
 const options = {
   bundle: true,
   absWorkingDir: here,
   metafile: true,
-  // A page is a script and a style sheet of its name.
+  // A page is a script and a style sheet of the same name.
   entryPoints: {
     preview: "src/preview/preview.tsx",
     "preview-style": "src/preview/page.css",
@@ -27,14 +27,16 @@ const options = {
     browser: "src/shared/browser.css",
   },
   platform: "browser",
-  // Also of the browsers in which `promptls preview` opens.
+  // Includes the browsers that open `promptls preview`.
   target: ["chrome122", "firefox128", "safari17"],
   format: "iife",
   jsx: "automatic",
   jsxImportSource: "preact",
 };
 
-/** Builds the pages and the notices of the packages in them; returns the folders of these packages. */
+/**
+ * Builds the pages and the notices of the packages that they contain; returns the folders of these packages.
+ */
 export async function buildPages() {
   const outdir = path.join(here, "dist");
   rmSync(outdir, { recursive: true, force: true });
@@ -46,7 +48,7 @@ export async function buildPages() {
   return { outdir, packages };
 }
 
-/** Builds the pages into a folder, with source maps, again on each change. */
+/** Builds the pages into a folder, with source maps, and rebuilds them on each change. */
 export async function watchPages(outdir) {
   await (await context({ ...options, outdir, sourcemap: true })).watch();
 }

@@ -1,9 +1,9 @@
-// The notices of the packages that a build contains.
+// License notices of the packages in a build.
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-/** Returns the folders of the npm packages that a build, made in `folder`, contains something from. */
+/** Returns the folders of the npm packages that contribute to a build in `folder`. */
 export function packagesIn({ metafile }, folder) {
   const found = Object.keys(metafile.inputs).map(
     (input) => /^.*\/?node_modules\/(@[^/]+\/)?[^/]+/.exec(input)?.[0],
@@ -11,7 +11,7 @@ export function packagesIn({ metafile }, folder) {
   return new Set(found.filter((each) => each !== undefined).map((each) => path.resolve(folder, each)));
 }
 
-/** Writes the licenses of packages, each as its own folder has it; a package without one ends the build. */
+/** Writes the licenses of packages, from their own folders; a package without a license fails the build. */
 export function writeNotices(folder, packages) {
   const notices = [...packages].map((each) => {
     const { name, version, license } = JSON.parse(readFileSync(path.join(each, "package.json"), "utf8"));

@@ -1,8 +1,8 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  // As the build does it.
+  // As in the build.
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  // Tests of components name `happy-dom` as their environment.
+  // Component tests declare `happy-dom` as their environment.
   test: { include: ["test/**/*.test.{ts,tsx}"] },
 });

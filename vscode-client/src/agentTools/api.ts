@@ -1,4 +1,4 @@
-/** The part of VS Code's API for tools of agent mode, which the oldest supported version does not have. */
+/** The part of VS Code's API for agent tools, which the oldest supported version lacks. */
 
 import type { CancellationToken, Disposable } from "vscode";
 
@@ -16,7 +16,7 @@ export interface LanguageModelTool {
   prepareInvocation?(options: ToolInvocation, token: CancellationToken): Promise<Preparation | undefined>;
 }
 
-/** The members of the module `vscode`, as far as the running version has them. */
+/** The members of the module `vscode`; older versions lack some of them. */
 export interface ToolsApi {
   lm?: { registerTool?: (name: string, tool: LanguageModelTool) => Disposable };
   LanguageModelToolResult?: new (parts: object[]) => object;

@@ -1,4 +1,4 @@
-/** Offers the tools to agent mode, where VS Code has it. */
+/** Registers the agent tools if VS Code supports them. */
 
 import { isAbsolute, join, relative } from "node:path";
 
@@ -24,7 +24,7 @@ export function registerAgentTools(client: Client): vscode.Disposable {
   return vscode.Disposable.from(...offered);
 }
 
-/** An error is an answer too: it says what is wrong, where, and how to correct it. */
+/** Errors are returned as results: they say what is wrong, where, and how to correct it. */
 async function answer(
   tool: Tool,
   input: Record<string, unknown>,
@@ -38,7 +38,7 @@ async function answer(
   }
 }
 
-/** The user sees what the run would cost and where prompts would be sent before it starts. */
+/** Before the run starts, the user sees its cost and which servers receive the prompts. */
 function confirmRun(client: Client): NonNullable<LanguageModelTool["prepareInvocation"]> {
   return async ({ input }, token) => {
     if (isOnlyPlan(input)) {
@@ -71,7 +71,7 @@ function editorFor(client: Client, token: vscode.CancellationToken): Editor {
   };
 }
 
-/** A file must be in the workspace, whose trust holds for it. */
+/** A file must be in the workspace, because trust applies to the workspace. */
 async function uriOf(file: string): Promise<string> {
   const folders = vscode.workspace.workspaceFolders ?? [];
   for (const { uri } of folders) {

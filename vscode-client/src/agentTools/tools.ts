@@ -1,4 +1,4 @@
-/** The tools of agent mode: each calls commands of the server, and answers with short text. */
+/** The agent tools: each calls commands of the server and returns short text. */
 
 import type { RunResult } from "@promptls/web/wire/commands";
 import type { CommittedAnswer, PreviewResult } from "@promptls/web/wire/preview";
@@ -6,16 +6,16 @@ import type { TextAnswer } from "@promptls/web/wire/results";
 
 export type Input = Record<string, unknown>;
 
-/** What a tool needs of the editor. */
+/** What a tool needs from the editor. */
 export interface Editor {
   execute: <Result>(command: string, argument: object) => Promise<Result>;
-  /** Runs a command that shows its progress and can be cancelled. */
+  /** Runs a command with a progress notification that can cancel it. */
   run: <Result>(command: string, argument: object) => Promise<Result>;
-  /** The URI of a file that is named by a path in the workspace. */
+  /** Returns the URI of a file from its path in the workspace. */
   uriOf: (file: string) => Promise<string>;
-  /** The path of the table of a run, or of a prompt, whose last run is meant. */
+  /** Returns the path of a run's table, or of a prompt, whose last run is used. */
   runOf: (name: string) => Promise<string>;
-  /** A path as it is shown, relative to the workspace. */
+  /** Returns a path relative to the workspace, for messages. */
   shown: (path: string) => string;
 }
 
@@ -129,19 +129,19 @@ export const TOOLS: Record<string, Tool> = {
   },
 };
 
-/** A plan asks no model, so it needs no consent. */
+/** A plan calls no model, so it needs no consent. */
 export function isOnlyPlan(input: Input): boolean {
   return input.plan_only === true;
 }
 
-/** The arguments of the command that runs what the tool was asked for. */
+/** Returns the arguments of the command that performs the requested run. */
 export async function runArguments(input: Input, uriOf: Editor["uriOf"]): Promise<object> {
   const { experiment, models, rows, repeats, fresh } = input;
   const budget = { calls: input.max_calls, tokens: input.max_tokens, cost: input.max_cost };
   return { uri: await uriOf(textOf(input.file)), experiment, models, rows, repeats, fresh, budget };
 }
 
-/** The arguments of the preview; the server counts rows from 0. */
+/** Returns the arguments of the preview; the server counts rows from 0. */
 async function chosenData({ file, sample, row }: Input, uriOf: Editor["uriOf"]): Promise<object> {
   return {
     uri: await uriOf(textOf(file)),

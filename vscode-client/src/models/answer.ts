@@ -1,4 +1,4 @@
-/** Models of the editor, for runs: `promptls/askModel` is answered with what `vscode.lm` says. */
+/** Models of the editor for runs: answers `promptls/askModel` with the response of `vscode.lm`. */
 
 import { errorMessage } from "@promptls/web/shared/errorMessage";
 import type { ModelAnswer, ModelErrorCode, ModelQuestion } from "@promptls/web/wire/commands";
@@ -12,7 +12,7 @@ const CODES: Record<string, ModelErrorCode> = {
 
 const JUSTIFICATION = "An experiment that you have started asks this model about rows of your dataset.";
 
-/** False in editors that are built on VS Code and have no such interface. */
+/** Returns false in editors based on VS Code that have no language model API. */
 export function hasModels(): boolean {
   return typeof (vscode.lm as typeof vscode.lm | undefined)?.selectChatModels === "function";
 }
@@ -23,19 +23,19 @@ export async function offeredModels(): Promise<string[]> {
   return [...new Set(models.map(({ vendor, family }) => `${vendor}/${family}`))];
 }
 
-/** Answers questions of runs. VS Code asks the user before a model is used for the first time. */
+/** Answers questions of runs. VS Code asks for the user's consent before a model is first used. */
 export class ModelAnswers {
   readonly #access: vscode.LanguageModelAccessInformation | undefined;
-  /** Models whose use was refused, with the run. */
+  /** Models whose use the user has refused, with the run. */
   readonly #refused = new Map<string, string>();
-  /** One question at a time until the user has answered: otherwise each row would ask. */
+  /** Ask one question at a time until the user has answered; otherwise every row would show the question. */
   readonly #asking = new Map<string, Promise<unknown>>();
 
   constructor(access: vscode.LanguageModelAccessInformation | undefined) {
     this.#access = access;
   }
 
-  /** Resolves with the whole answer, or with why there is none; never rejects. */
+  /** Resolves to the complete answer or to an error message; never rejects. */
   async answer(question: ModelQuestion, token: vscode.CancellationToken): Promise<ModelAnswer> {
     try {
       const model = await chosen(question.model);
@@ -77,7 +77,7 @@ export class ModelAnswers {
   }
 }
 
-/** The model of a family; a name may also end in the model's own id. */
+/** Returns the model of a family; a name may also end in the model's id. */
 async function chosen(name: string): Promise<vscode.LanguageModelChat | undefined> {
   const slash = name.indexOf("/");
   const [vendor, rest] = [name.slice(0, slash), name.slice(slash + 1)];
@@ -102,7 +102,7 @@ async function complete(
   return { text, model: model.id, inputTokens, outputTokens };
 }
 
-/** These models know no system messages: what they hold goes out as the user's. */
+/** These models have no system messages, so their content is sent as the user's. */
 function messageOf({ role, content }: ModelQuestion["messages"][number]): vscode.LanguageModelChatMessage {
   const text = textOf(content);
   return role === "assistant"
@@ -130,7 +130,7 @@ function textOf(content: unknown): string {
     .join("\n");
 }
 
-/** The model's own count, or null where it has none. */
+/** Returns the model's own token count, or null if it has none. */
 async function tokensOf(
   model: vscode.LanguageModelChat,
   texts: readonly (string | vscode.LanguageModelChatMessage)[],

@@ -1,4 +1,6 @@
-/** What ties the models of the editor to a language client: runs ask for them, and completion knows their names. */
+/**
+ * A feature of the language client that gives runs access to the editor's models, and completion their names.
+ */
 
 import type { ModelAnswer, ModelQuestion } from "@promptls/web/wire/commands";
 import * as vscode from "vscode";
@@ -7,7 +9,7 @@ import type { LanguageClient, StaticFeature } from "vscode-languageclient/node";
 import { advertiseCapability } from "../languageClient";
 import { type ModelAnswers, offeredModels } from "./answer";
 
-/** Answers the server's requests to models, and sends it their names when they change. */
+/** Answers the server's requests to models, and sends it the names of the models when they change. */
 export function modelsFeature(
   client: LanguageClient,
   answers: ModelAnswers,

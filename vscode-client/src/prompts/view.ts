@@ -1,4 +1,4 @@
-/** The view of the activity bar: the prompts of the workspace, their experiments, and the runs of these. */
+/** The view in the activity bar: prompts of the workspace, their experiments and runs. */
 
 import * as path from "node:path";
 
@@ -15,7 +15,7 @@ import type { Client } from "../client";
 import { debounce } from "../debounce";
 
 const VIEW = "promptls.prompts";
-/** What prompts and the manifests of runs are called. */
+/** File names of prompts and of the manifests of runs. */
 const CHANGING = ["**/*.{yml,yaml}.j2", "**/experiments/*.json"];
 const PAUSE_MILLISECONDS = 500;
 const STATUS_ICONS: Record<ListedRun["status"], string> = {
@@ -24,7 +24,7 @@ const STATUS_ICONS: Record<ListedRun["status"], string> = {
   stopped: "debug-pause",
 };
 
-/** What commands get, too. */
+/** The argument that the item's commands receive. */
 type Node =
   | { kind: "prompt"; uri: string; prompt: PromptTests }
   | { kind: "experiment"; uri: string; experiment: string }
@@ -129,7 +129,7 @@ function experimentItem(experiment: string): vscode.TreeItem {
   return item;
 }
 
-/** The time of a run, short enough to leave room for its scores. */
+/** Returns the time of a run, short enough to leave room for its scores. */
 function moment(started: Date): string {
   return started.toLocaleString(undefined, {
     year: started.getFullYear() === new Date().getFullYear() ? undefined : "numeric",

@@ -1,4 +1,4 @@
-/** Runs that were begun elsewhere, such as in a terminal: how far they are, and when one has ended. */
+/** Runs started elsewhere, such as in a terminal: their progress and their end. */
 
 import type { ResultsArguments, RunningAnswer, RunningRun } from "@promptls/web/wire/results";
 import * as vscode from "vscode";
@@ -6,15 +6,15 @@ import * as vscode from "vscode";
 import type { Client } from "../client";
 import { debounce } from "../debounce";
 
-/** Manifests of runs that have ended, and the store of those that go on with its write-ahead log. */
+/** Manifests of finished runs, and the store of running ones with its write-ahead log. */
 const FILES = "{*.json,.cache/results.sqlite*}";
 const PAUSE_MILLISECONDS = 200;
-/** A run that is killed changes no file, and on network drives no change is reported. */
+/** A killed run changes no file, and network drives report no changes. */
 const AGAIN_MILLISECONDS = 1000;
 
 export class RunsElsewhere implements vscode.Disposable {
   readonly #client: Client;
-  readonly #goOn: (runs: readonly RunningRun[]) => void;
+  readonly #onRunning: (runs: readonly RunningRun[]) => void;
   readonly #look = debounce(() => this.#lookNow(), PAUSE_MILLISECONDS);
   readonly #ended: { request(): void; dispose(): void };
   #argument: ResultsArguments | undefined;
@@ -22,23 +22,23 @@ export class RunsElsewhere implements vscode.Disposable {
   #watcher: vscode.Disposable | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `goOn` hears of all runs that go on, each time; `ended` that results have come, gone or changed. */
-  constructor(client: Client, goOn: (runs: readonly RunningRun[]) => void, ended: () => void) {
+  /** `onRunning` is called with all runs in progress; `ended` when results were added, removed or changed. */
+  constructor(client: Client, onRunning: (runs: readonly RunningRun[]) => void, ended: () => void) {
     this.#client = client;
-    this.#goOn = goOn;
+    this.#onRunning = onRunning;
     this.#ended = debounce(async () => {
       ended();
       return Promise.resolve();
     }, PAUSE_MILLISECONDS);
   }
 
-  /** Follows the folder of the requested runs instead of the previous one. */
+  /** Watches the folder of the requested runs instead of the previous one. */
   follow(argument: ResultsArguments): void {
     this.#argument = argument;
     this.#look.request();
   }
 
-  /** Follows nothing any more. */
+  /** Stops watching. */
   stop(): void {
     this.#argument = undefined;
     this.#folder = undefined;
@@ -58,7 +58,7 @@ export class RunsElsewhere implements vscode.Disposable {
     if (argument === undefined || !this.#client.isRunning) {
       return;
     }
-    // The view of the same runs says what is wrong with them.
+    // The view of the same runs reports the error.
     const found = await this.#client
       .execute<RunningAnswer>("promptls.resultsGoingOn", argument)
       .catch(() => undefined);
@@ -66,7 +66,7 @@ export class RunsElsewhere implements vscode.Disposable {
       return;
     }
     this.#watch(found.folder);
-    this.#goOn(found.runs);
+    this.#onRunning(found.runs);
     clearTimeout(this.#timer);
     if (found.runs.length > 0) {
       this.#timer = setTimeout(() => {

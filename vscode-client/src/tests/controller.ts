@@ -1,4 +1,4 @@
-/** The Test Explorer: shows the experiments of a trusted workspace as tests, and runs them from there. */
+/** The Test Explorer: shows the experiments of a trusted workspace as tests, and runs them. */
 
 import { errorMessage } from "@promptls/web/shared/errorMessage";
 import * as vscode from "vscode";
@@ -8,13 +8,14 @@ import { KnownResults } from "./results";
 import { TestRuns } from "./runs";
 import { TestTree } from "./tree";
 
-/** Manifests of finished runs; their folder is the only one of its name. */
+/** Manifests of finished runs; no other folders have that name. */
 const RUNS = "**/experiments/*.json";
 const PROMPTS = "**/*.{yml,yaml}.j2";
 const PAUSE_MILLISECONDS = 500;
 
 /**
- * Sends no request before the tests are opened or a server runs, and runs nothing before the user requests it.
+ * Sends no request before the tests are opened or a server runs, and runs nothing without a request of the
+ * user.
  */
 export class ExperimentTests implements vscode.Disposable {
   readonly #client: Client;
@@ -70,7 +71,10 @@ export class ExperimentTests implements vscode.Disposable {
     vscode.Disposable.from(...this.#subscriptions).dispose();
   }
 
-  /** Refreshes after a pause: files often change several at once, and a run of ours shows its results itself. */
+  /**
+   * Refreshes after a pause, because files often change several at once; runs of this window show their own
+   * results.
+   */
   #soon(): void {
     clearTimeout(this.#pause);
     this.#pause = setTimeout(() => {

@@ -1,4 +1,4 @@
-/** Experiments as tests, without VS Code: the items, the requested runs, the messages of verdicts. */
+/** Experiments as tests, independent of VS Code: items, requested runs, messages of verdicts. */
 
 import type { RowVerdict } from "@promptls/web/wire/commands";
 
@@ -9,17 +9,17 @@ export type TestData =
   | { kind: "row"; uri: string; experiment: string; number: number }
   | { kind: "example"; uri: string; experiment: string; number: number };
 
-/** One run of an experiment; without `rows` over all of them. */
+/** One run of an experiment; without `rows`, over all of them. */
 export interface RequestedRun {
   uri: string;
   experiment: string;
   rows?: string;
-  /** The numbers of the rows, or of the examples, that are meant; undefined for all rows. */
+  /** The numbers of the rows or examples; undefined for all rows. */
   numbers?: ReadonlySet<number>;
   examples: boolean;
 }
 
-/** Returns an id that is unique among a test's neighbors. */
+/** Returns an id that is unique among siblings. */
 export function idOf(data: TestData): string {
   switch (data.kind) {
     case "prompt":
@@ -31,7 +31,7 @@ export function idOf(data: TestData): string {
   }
 }
 
-/** Returns a text that sorts numbered tests by their numbers, examples ahead of rows. */
+/** Returns a text that sorts numbered tests by number, and examples before rows. */
 export function sortTextOf(data: TestData): string {
   switch (data.kind) {
     case "prompt":
@@ -44,8 +44,8 @@ export function sortTextOf(data: TestData): string {
 }
 
 /**
- * Returns the runs that the chosen tests ask for: of each experiment at most one over rows and one over each
- * example. A chosen experiment takes in its chosen rows; `experimentsOf` gives those of a prompt.
+ * Returns the runs for the chosen tests: per experiment at most one over rows and one over each example. A
+ * chosen experiment includes its chosen rows; `experimentsOf` returns the experiments of a prompt.
  */
 export function requestedRuns(
   chosen: readonly TestData[],
@@ -100,7 +100,10 @@ export function requestedRuns(
   return [...whole.values(), ...ofRows, ...examples];
 }
 
-/** Returns the numbers as the server reads rows: "3,7-9,". The trailing comma distinguishes row 3 from the first 3 rows. */
+/**
+ * Returns the numbers in the server's syntax: "3,7-9,". The trailing comma distinguishes row 3 from the first
+ * 3 rows.
+ */
 export function rangesOf(numbers: Iterable<number>): string {
   const ranges: [number, number][] = [];
   for (const number of [...numbers].sort((one, other) => one - other)) {
@@ -114,7 +117,7 @@ export function rangesOf(numbers: Iterable<number>): string {
   return `${ranges.map(([low, high]) => (low === high ? String(low) : `${String(low)}-${String(high)}`)).join(",")},`;
 }
 
-/** Returns what a verdict takes, in milliseconds. */
+/** Returns the duration of a verdict in milliseconds. */
 export function millisecondsOf(verdict: RowVerdict): number | undefined {
   return verdict.seconds === null ? undefined : verdict.seconds * 1000;
 }
@@ -123,7 +126,7 @@ function keyOf(uri: string, experiment: string): string {
   return JSON.stringify([uri, experiment]);
 }
 
-/** An id that is unique among all tests. */
+/** Returns an id that is unique among all tests. */
 function wholeIdOf(data: TestData): string {
   return JSON.stringify([data.uri, "experiment" in data ? data.experiment : "", idOf(data)]);
 }

@@ -1,11 +1,11 @@
-/** Verdicts on rows and examples, as results of tests. */
+/** Verdicts on rows and examples, as test results. */
 
 import type { ExperimentRows, RowVerdict } from "@promptls/web/wire/commands";
 import * as vscode from "vscode";
 
 import { millisecondsOf } from "./items";
 
-/** Shows a verdict as the result of a test, with what was expected beside what came. */
+/** Shows a verdict as the result of a test, with the expected and the actual answer. */
 export function show(run: vscode.TestRun, item: vscode.TestItem, verdict: RowVerdict): void {
   const duration = millisecondsOf(verdict);
   if (verdict.state === "passed") {
@@ -30,11 +30,11 @@ function withAnswer({ message, actual }: RowVerdict): string {
   return actual === "" ? message : `${message}\n\nThe answer:\n${actual}`;
 }
 
-/** What is shown of the tests of each experiment: a verdict is shown again if it has changed. */
+/** The verdicts shown for each experiment; a verdict is shown again if it has changed. */
 export class KnownResults {
   readonly #shown = new WeakMap<vscode.TestItem, Map<string, string>>();
 
-  /** Shows the results of runs that were made elsewhere, or before this window was opened. */
+  /** Shows the results of runs from elsewhere, or from before this window was opened. */
   showNew(controller: vscode.TestController, item: vscode.TestItem, found: ExperimentRows): void {
     const before = this.#shown.get(item);
     const fresh = verdictsById(found).filter(([id, verdict]) => before?.get(id) !== JSON.stringify(verdict));
@@ -64,7 +64,7 @@ export class KnownResults {
   }
 }
 
-/** What the last runs say, by the ids of the tests. */
+/** Returns the verdicts of the last runs, by test id. */
 function verdictsById(found: ExperimentRows): [string, RowVerdict][] {
   return [
     ...found.exampleVerdicts.map((verdict): [string, RowVerdict] => [

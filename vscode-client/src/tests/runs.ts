@@ -1,4 +1,4 @@
-/** Runs that the Test Explorer asks for: verdicts appear row by row while a run goes on. */
+/** Runs started from the Test Explorer: verdicts appear row by row. */
 
 import { randomUUID } from "node:crypto";
 
@@ -11,7 +11,7 @@ import { type RequestedRun, requestedRuns } from "./items";
 import { type KnownResults, show } from "./results";
 import type { TestTree } from "./tree";
 
-/** Rows that are shown as running: a run works on some at once, in their order. */
+/** The number of rows shown as running: a run processes several at once, in order. */
 const AT_WORK = 8;
 
 export class TestRuns {
@@ -32,7 +32,7 @@ export class TestRuns {
     return this.#running > 0;
   }
 
-  /** Runs the tests of a request of the Test Explorer; errors go to the run's output. */
+  /** Runs the tests of a request; errors go to the output of the test run. */
   async run(request: vscode.TestRunRequest, token: vscode.CancellationToken): Promise<void> {
     const run = this.#controller.createTestRun(request);
     this.#running += 1;
@@ -94,7 +94,7 @@ export class TestRuns {
         );
       }
     } catch (error) {
-      // One message at the experiment, and not one at each of thousands of rows.
+      // One message for the experiment instead of one for each of thousands of rows.
       run.errored(above, new vscode.TestMessage(errorMessage(error)));
       run.appendOutput(`${errorMessage(error).replaceAll("\n", "\r\n")}\r\n`);
     } finally {
@@ -103,7 +103,7 @@ export class TestRuns {
     }
   }
 
-  /** The tests that a run is about, by the numbers of their rows or examples. */
+  /** Returns the tests of a run, by the numbers of their rows or examples. */
   #itemsOf(above: vscode.TestItem, request: RequestedRun): Map<number, vscode.TestItem> {
     const kind = request.examples ? "example" : "row";
     const found = new Map<number, vscode.TestItem>();
@@ -117,7 +117,7 @@ export class TestRuns {
   }
 }
 
-/** The tests of one run: which wait, which are worked on, and which have a verdict. */
+/** The tests of one run: waiting, running, or with a verdict. */
 class RowProgress {
   readonly #run: vscode.TestRun;
   readonly #items: ReadonlyMap<number, vscode.TestItem>;
@@ -125,7 +125,7 @@ class RowProgress {
   readonly #shown = new Map<number, string>();
   readonly #started = new Set<number>();
 
-  /** Shows all of them as waiting, and the first ones as running. */
+  /** Shows all tests as waiting, and the first ones as running. */
   constructor(run: vscode.TestRun, items: ReadonlyMap<number, vscode.TestItem>) {
     this.#run = run;
     this.#items = items;
@@ -136,7 +136,7 @@ class RowProgress {
     this.#startSome();
   }
 
-  /** Shows verdicts; each is shown once. */
+  /** Shows verdicts, each of them once. */
   take(verdicts: readonly RowVerdict[]): void {
     for (const verdict of verdicts) {
       const item = this.#items.get(verdict.number);
@@ -150,7 +150,7 @@ class RowProgress {
     this.#startSome();
   }
 
-  /** What has no verdict was not run. */
+  /** Tests without a verdict were not run. */
   end(): void {
     for (const [number, item] of this.#items) {
       if (!this.#shown.has(number)) {

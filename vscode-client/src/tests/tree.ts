@@ -1,4 +1,4 @@
-/** The tests that there are: prompt files, their experiments, and of these the rows and the prompt's examples. */
+/** The tree of tests: prompt files, their experiments, and the rows and examples of these. */
 
 import * as path from "node:path";
 
@@ -37,7 +37,7 @@ export class TestTree {
     return this.#prompts.get(uri)?.experiments ?? [];
   }
 
-  /** The test of an experiment, with its rows listed; undefined where there is none. */
+  /** Returns the test of an experiment, with its rows listed; undefined if it does not exist. */
   async experiment(uri: string, experiment: string): Promise<vscode.TestItem | undefined> {
     const item = this.#controller.items.get(uri)?.children.get(idOf({ kind: "experiment", uri, experiment }));
     if (item !== undefined && !this.#resolved.has(item)) {
@@ -46,7 +46,7 @@ export class TestTree {
     return item;
   }
 
-  /** Lists the rows and examples of a prompt that is shown, so that its lines have buttons that run them. */
+  /** Lists the rows and examples of a visible prompt, so that its lines get run buttons. */
   async show(uri: string): Promise<void> {
     for (const [, item] of this.#controller.items.get(uri)?.children ?? []) {
       if (!this.#resolved.has(item)) {
@@ -101,7 +101,7 @@ export class TestTree {
     this.#controller.items.replace(items);
   }
 
-  /** Lists the rows and examples of an experiment, with what its last runs say of them. */
+  /** Lists the rows and examples of an experiment, with the verdicts of its last runs. */
   async resolve(item: vscode.TestItem): Promise<void> {
     const data = this.#data.get(item);
     if (data?.kind !== "experiment") {
@@ -140,7 +140,7 @@ export class TestTree {
     }
   }
 
-  /** The item at the position of an earlier one. */
+  /** Returns the item at the position of an earlier one. */
   #find(item: vscode.TestItem): vscode.TestItem | undefined {
     const above = item.parent;
     return above === undefined
@@ -161,7 +161,8 @@ export class TestTree {
       known?.uri?.toString() === uri?.toString() && known !== undefined
         ? known
         : this.#controller.createTestItem(id, label, uri);
-    // Each of these is a message to the window, also where nothing changes: of thousands of rows that is felt.
+    // Each assignment sends a message to the window, even without a change, which is slow for thousands of
+    // rows.
     if (item.label !== label) {
       item.label = label;
     }
@@ -181,8 +182,8 @@ export class TestTree {
     line: number | null,
   ): vscode.TestItem {
     const item = this.#item(above.children, data, label, uri);
-    // VS Code moves marks with the text, also where a file is replaced on disk, and ignores a range that is the
-    // same as the last one it was given.
+    // VS Code moves marks with the text, even if a file is replaced on disk, and ignores a range equal to the
+    // last one that it received.
     if (data.kind === "example" || item.range?.start.line !== (line ?? undefined)) {
       item.range = undefined;
       item.range = line === null ? undefined : new vscode.Range(line, 0, line, 0);
@@ -191,7 +192,7 @@ export class TestTree {
   }
 }
 
-/** The folder below the workspace's, where there are files of one name in several. */
+/** Returns the folder below the workspace's, if several files have the same name. */
 function folderOf(uri: vscode.Uri): string {
   const folder = path.posix.dirname(vscode.workspace.asRelativePath(uri));
   return folder === "." ? "" : folder;

@@ -1,4 +1,4 @@
-/** A page in happy-dom: components that are mounted, and the panel that holds them. */
+/** A page in happy-dom: mounted components, and the panel around them. */
 
 import { type ComponentChild, render } from "preact";
 import { act } from "preact/test-utils";
@@ -32,7 +32,7 @@ export async function click(element: Element | null | undefined): Promise<void> 
   });
 }
 
-/** Returns the first element with a selector whose text contains some words. */
+/** Returns the first element that matches a selector and contains some words. */
 export function find(selector: string, words = ""): HTMLElement | undefined {
   return [...document.querySelectorAll<HTMLElement>(selector)].find((each) =>
     each.textContent.includes(words),

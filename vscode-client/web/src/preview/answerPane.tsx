@@ -1,4 +1,4 @@
-/** The answer of a model below the prompt: streaming, compared with the last one, and what to do with it. */
+/** The answer of a model below the prompt: streaming, comparison with the last answer, and actions. */
 
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -34,7 +34,7 @@ import {
 
 const isCompared = signal(false);
 
-/** The button that asks the model about what is shown. */
+/** The button that asks the model with the current rendering. */
 export function AskButton({ result }: { result: PreviewResult }) {
   const name = model.value ?? answers.value?.model ?? result.request.models[0] ?? "";
   return (
@@ -56,7 +56,7 @@ export function AskButton({ result }: { result: PreviewResult }) {
   );
 }
 
-/** The model's own name: without its provider. */
+/** Returns the model's name without its provider. */
 function shortName(name: string): string {
   return name.slice(name.indexOf(":") + 1);
 }
@@ -195,7 +195,7 @@ function ModelPicker({ result }: { result: PreviewResult }) {
 interface AnsweredProperties {
   answer: SingleAnswer;
   before: SingleAnswer | undefined;
-  /** The hash of the messages as they are now. */
+  /** The hash of the current messages. */
   digest: string;
 }
 
@@ -237,7 +237,7 @@ function Answered({ answer, before, digest }: AnsweredProperties) {
   );
 }
 
-/** Tokens, cost and time of an answer, and which model gave it when. */
+/** Returns tokens, cost and time of an answer, with its model and date. */
 function facts(answer: SingleAnswer): string[] {
   const { model: name, inputTokens, outputTokens, cost, seconds, shortcomings, date } = answer;
   return [
@@ -258,7 +258,7 @@ function time(date: string): string {
     : at.toLocaleDateString([], { day: "numeric", month: "short", year: "numeric" });
 }
 
-/** Adds the data, and the answer where there is one, to the files of the prompt. */
+/** Adds the data, and the answer if there is one, to the files of the prompt. */
 function Saving({ response }: { response: string | undefined }) {
   const [message, setMessage] = useState("");
   const save = (to: SaveArguments["to"]): void => {

@@ -1,4 +1,4 @@
-/** The page of the preview. */
+/** The preview page. */
 
 import { LiveRegion } from "../shared/announce";
 import { CopyButton } from "../shared/copyButton";
@@ -149,7 +149,7 @@ function ViewOf({ view: name, rendering, result }: ViewProperties) {
     case "Chat":
       return <Chat parts={rendering.parts} />;
     case "Text":
-      // The prompts of an evaluation are laid out by their meta template, and not one after the other.
+      // The meta template arranges the prompts of an evaluation; they do not simply follow each other.
       return result.viewer == null ? (
         <OneText parts={rendering.parts} />
       ) : (

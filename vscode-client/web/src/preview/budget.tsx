@@ -1,4 +1,4 @@
-/** The tokens of the parts compared with the limit, and sliders for other limits. */
+/** The tokens of the parts compared with the limit, with sliders for other limits. */
 
 import { count, grouped, milliseconds, percent } from "../shared/format";
 import { Icon } from "../shared/icons";
@@ -115,7 +115,7 @@ export function Budget({ result, rendering }: { result: PreviewResult; rendering
 
 const MAX_PIECES = 200;
 
-/** The list of parts says the same to who cannot see it. */
+/** Screen readers get the same information from the list of parts. */
 function Bar({ rendering, limit }: { rendering: Rendering; limit: number | null }) {
   const whole = Math.max(rendering.tokens, limit ?? 0, 1);
   const parts = rendering.parts.length > MAX_PIECES ? [] : rendering.parts;

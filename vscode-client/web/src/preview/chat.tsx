@@ -1,4 +1,4 @@
-/** The parts as messages of a chat, as the model gets them. */
+/** The parts as messages of a chat, as the model receives them. */
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
@@ -14,9 +14,9 @@ import { contentOf, segmentsOf } from "./sourceMap";
 import { colorOf, keysOf, nameOf, shortLength } from "./state";
 import { copy, currentPart, places, reveal, revealSegment, walked } from "./store";
 
-/** Of more parts, those out of sight are not laid out. */
+/** If there are more parts, those that are not visible are not laid out. */
 const MANY = 150;
-/** How much more a click shows: the browser lays out no more at once in good time. */
+/** How many characters a click adds: more would make layout slow. */
 const MORE_CHARACTERS = 60_000;
 
 export function Chat({ parts }: { parts: readonly Part[] }) {
@@ -48,7 +48,7 @@ function PartItem({ part, isInOrder, onFocus }: { part: Part; isInOrder: boolean
   const [opened, setOpened] = useState(0);
   const item = useRef<HTMLLIElement>(null);
   const here = places.value.filter((place) => place.part === part.index);
-  // What the cursor made is never left out.
+  // Text that was made at the cursor is always shown.
   const needed = here.length === 0 ? 0 : (here[0]?.end ?? 0);
   const length =
     opened > 0 || needed > short ? Math.max(opened, Math.min(content.length, needed + 400)) : short;
@@ -147,7 +147,7 @@ function PartItem({ part, isInOrder, onFocus }: { part: Part; isInOrder: boolean
   );
 }
 
-/** Scrolls to what the cursor made, but only when it has come there and it is out of sight. */
+/** Scrolls to the text made at the cursor if the cursor has moved and the text is not visible. */
 function useFollowing(
   item: { current: HTMLElement | null },
   isCurrent: boolean,
@@ -170,7 +170,10 @@ function useFollowing(
   }, [isCurrent, start]);
 }
 
-/** Up and down lead to other parts, left and right through the places that made this one, Enter to the template. */
+/**
+ * Up and down move between parts, left and right between the segments of this part, Enter goes to the
+ * template.
+ */
 function walk(event: KeyboardEvent, part: Part): void {
   const item = event.currentTarget as HTMLElement;
   const segments = segmentsOf(part);

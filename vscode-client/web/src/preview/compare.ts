@@ -1,4 +1,4 @@
-/** Two renderings of a prompt, part by part. */
+/** Compares two renderings of a prompt part by part. */
 
 import type { Part } from "../wire/preview";
 import { contentOf } from "./sourceMap";
@@ -7,11 +7,11 @@ export interface PartChange {
   kind: "same" | "changed" | "added" | "removed";
   before: Part | undefined;
   after: Part | undefined;
-  /** Tokens more than before. */
+  /** The difference in tokens. */
   tokens: number;
 }
 
-/** Returns the parts of both, in order, those of the same name and role beside each other. */
+/** Returns the parts of both in order, with parts of the same name and role side by side. */
 export function compareParts(before: readonly Part[], after: readonly Part[]): PartChange[] {
   const found: PartChange[] = [];
   let left = 0;
@@ -44,7 +44,7 @@ function change(before: Part | undefined, after: Part | undefined): PartChange {
 
 const MAX_COMPARED = 2000;
 
-/** The longest row of pairs of the same name and role, by their places. */
+/** Returns the longest common subsequence of parts with the same name and role, as pairs of indices. */
 function matched(before: readonly Part[], after: readonly Part[]): [number, number][] {
   const left = before.slice(0, MAX_COMPARED).map(key);
   const right = after.slice(0, MAX_COMPARED).map(key);

@@ -1,4 +1,4 @@
-/** The data that the prompt is rendered with, as JSON that can be edited in place. */
+/** The data of the rendering, as JSON that can be edited in place. */
 
 import { useEffect, useState } from "preact/hooks";
 

@@ -1,4 +1,4 @@
-/** What the prompt renders to now, against the last commit, part by part. */
+/** The difference between the current rendering and the last commit's, part by part. */
 
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -15,7 +15,7 @@ import { colorOf, nameOf } from "./state";
 import { ask, choice, reveal, shown } from "./store";
 
 const answer = signal<CommittedAnswer | undefined>(undefined);
-/** The commit or prompt to compare with; the last commit where none is chosen. */
+/** The commit or prompt to compare with; by default the last commit. */
 const against = signal<string | undefined>(undefined);
 
 export function DiffView({ rendering }: { rendering: Rendering }) {

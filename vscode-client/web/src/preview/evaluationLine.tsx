@@ -1,10 +1,10 @@
-/** How an evaluation prompt is put together, and in which meta template. */
+/** How an evaluation prompt is composed, and with which meta template. */
 
 import { count, grouped } from "../shared/format";
 import type { InContextExample, Viewer } from "../wire/preview";
 import { choose } from "./store";
 
-/** The in-context examples that the retriever chose: those in the prompt, and those that do not fit. */
+/** The in-context examples chosen by the retriever: those in the prompt, and those that do not fit. */
 function Examples({ viewer: { examples, dropped } }: { viewer: Viewer }) {
   const total = examples.reduce((sum, { tokens }) => sum + tokens, 0);
   return (

@@ -1,4 +1,4 @@
-/** Why there is no rendering, or what is wrong with this one. */
+/** Errors of a rendering: why there is none, or what is wrong with it. */
 
 import { CodeText } from "../shared/codeText";
 import { baseName } from "../shared/format";
@@ -48,7 +48,7 @@ export function Failure({ failure, isOutdated }: { failure: RenderingFailure; is
   );
 }
 
-/** What the real library would fail at later, with a rendering that can be shown all the same. */
+/** An error that the real library raises later, although the rendering can be shown. */
 export function Problems({ problems }: { problems: readonly RenderingFailure[] }) {
   return problems.length === 0 ? null : (
     <ul class="problems" aria-label="Problems">

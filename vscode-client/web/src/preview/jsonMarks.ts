@@ -1,4 +1,4 @@
-/** Finds the spans of keys, strings and other values in JSON text that this page wrote. */
+/** Finds the spans of keys, strings and other values in JSON text written by this page. */
 
 import type { Mark } from "../shared/mark";
 

@@ -1,4 +1,4 @@
-/** Shortcuts of the page, for when nothing is being typed. */
+/** Keyboard shortcuts of the page, active outside of text fields. */
 
 import { stepRow } from "./samplePicker";
 import { VIEWS } from "./state";

@@ -1,4 +1,6 @@
-/** A piece of a part's content that leads to the template: by click, by hover, and by the editor's cursor. */
+/**
+ * A piece of a part's content that is linked to the template: by click, by hover and by the editor's cursor.
+ */
 
 import { useMemo } from "preact/hooks";
 

@@ -1,22 +1,22 @@
-/** The messages between the page of the preview and its host. */
+/** The messages between the preview page and its host. */
 
 import type { PreviewChoice, PreviewResult } from "../wire/preview";
 
 export type ToPage =
   | { type: "show"; result: PreviewResult }
-  /** The server could not answer at all. */
+  /** The server did not answer. */
   | { type: "fail"; uri: string; message: string }
-  /** The editor's cursor, in the prompt or a file that it includes; both count from 0. */
+  /** The editor's cursor, in the prompt or a file that it includes; line and column count from 0. */
   | { type: "cursor"; uri: string; line: number; character: number }
-  /** More text of the answer of a model. */
+  /** More text of a model's answer. */
   | { type: "answerText"; text: string }
-  /** A question to the user before a model is asked, with the label of the button that agrees. */
+  /** A question to the user before a model is asked, with the label of the confirming button. */
   | { type: "confirm"; question: string; action: string }
-  /** The model can be asked now: a missing key, package or permission has been added. */
+  /** The model can be asked now: a missing key, package or permission was added. */
   | { type: "askAgain" }
   | { type: "answer"; id: number; result?: unknown; error?: string };
 
-/** What the page may ask; each is answered by the server. */
+/** Requests that the page may send; the server answers them. */
 export const QUESTIONS = {
   tokens: "promptls.previewTokens",
   rows: "promptls.previewRows",
@@ -29,13 +29,13 @@ export const QUESTIONS = {
 export type FromPage =
   | { type: "ready" }
   | { type: "choose"; choice: PreviewChoice }
-  /** A place of the prompt, or of the file that `uri` or `path` names. */
+  /** A place in the prompt, or in the file that `uri` or `path` specifies. */
   | { type: "reveal"; line: number; character?: number; uri?: string; path?: string }
   /** Opens the truncation lab. */
   | { type: "lab" }
-  /** Opens VS Code's page about the trust in the folder. */
+  /** Opens VS Code's page about workspace trust. */
   | { type: "trust" }
-  /** Stops the model that is being asked. */
+  /** Cancels the request to the model. */
   | { type: "stop" }
   | { type: "confirmed"; yes: boolean }
   | { type: "copy"; text: string; what: string }

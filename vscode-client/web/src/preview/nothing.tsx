@@ -6,10 +6,10 @@ import { Icon } from "../shared/icons";
 import type { PreviewResult, RenderingFailure } from "../wire/preview";
 import { choose, copy, reveal, show } from "./store";
 
-/** The sample that promptls makes up. */
+/** The sample that promptls generates. */
 export const PLACEHOLDERS = "placeholders";
 
-/** Whether the prompt has any input. */
+/** Returns whether the prompt has inputs. */
 export function hasValues(data: unknown): data is Record<string, unknown> {
   return typeof data === "object" && data !== null && Object.keys(data).length > 0;
 }
@@ -24,7 +24,7 @@ const FIRST_PARTS = `- name: instructions
     {{ question }}
 `;
 
-/** No earlier rendering exists to show below the failure. */
+/** There is no earlier rendering to show below the failure. */
 export function Nothing({
   failure,
   result,
@@ -68,7 +68,7 @@ export function Nothing({
   );
 }
 
-/** The data is made up; the data view edits it in place, and saves it as a sample. */
+/** The data is generated; the data view edits it in place and saves it as a sample. */
 export function NoSample({ data }: { data: Record<string, unknown> }) {
   return (
     <div class="hint no-sample">

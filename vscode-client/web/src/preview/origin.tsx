@@ -1,4 +1,4 @@
-/** Says where rendered text comes from, beside the pointer. */
+/** Shows the origin of rendered text beside the pointer. */
 
 import { signal } from "@preact/signals";
 
@@ -12,7 +12,7 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 const REST_MILLISECONDS = 250;
 const WIDTH = 320;
 
-/** Shows the origin once the pointer rests; at once where another is shown already. */
+/** Shows the origin when the pointer rests; immediately if another origin is visible. */
 export function showOrigin(segment: Segment, x: number, y: number): void {
   clearTimeout(timer);
   if (pointed.value?.segment === segment) {

@@ -1,4 +1,4 @@
-/** Text as it is, in the font of code; JSON with its keys and strings colored. */
+/** Plain text in a monospace font; JSON with colored keys and strings. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 
@@ -9,10 +9,10 @@ import { jsonMarks } from "./jsonMarks";
 import { MappedText } from "./mappedText";
 import { contentOf } from "./sourceMap";
 
-/** How much of a text is laid out at once. */
+/** How many characters are laid out at once. */
 const PAGE_CHARACTERS = 100_000;
 
-/** A page of a long text, and a button for the next. */
+/** A page of a long text, with a button for the next page. */
 function usePage(length: number): { end: number; more: preact.JSX.Element | null } {
   const [pages, setPages] = useState(1);
   useEffect(() => {
@@ -50,7 +50,7 @@ export function Plain({ text, label, isJson = false }: { text: string; label: st
   );
 }
 
-/** The kept parts as one text, each piece linked to the template. */
+/** The remaining parts as one text, each piece linked to the template. */
 export function OneText({ parts }: { parts: readonly Part[] }) {
   const kept = parts.filter((part) => part.kept);
   const { end, more } = usePage(kept.reduce((sum, part) => sum + contentOf(part).length, 0));

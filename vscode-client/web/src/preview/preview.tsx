@@ -1,4 +1,4 @@
-/** Where the page of the preview begins. */
+/** The entry point of the preview page. */
 
 import { mount } from "../shared/mount";
 import { followTheme } from "../shared/theme";

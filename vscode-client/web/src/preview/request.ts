@@ -1,4 +1,4 @@
-/** The request that a provider would get, as cURL and as Python. Keys are only ever named. */
+/** The request to a provider, as cURL and as Python. Keys appear only as names of variables. */
 
 import type { ChatMessage } from "../wire/preview";
 export type Provider = "OpenAI" | "Anthropic";
@@ -9,20 +9,20 @@ export interface RequestSettings {
   temperature: number | null;
   maxTokens: number | null;
   seed: number | null;
-  /** The name and JSON Schema of the answer, as OpenAI takes them. */
+  /** The name and JSON Schema of the answer, in OpenAI's format. */
   schema: { schema?: unknown } | null;
 }
 
 const DEFAULT_MAX_TOKENS = 1024;
 
-/** The provider whose interface a model of an experiment has; most others speak as OpenAI does. */
+/** Returns the provider whose API an experiment's model uses; most others use OpenAI's. */
 export function providerOf(model: string | undefined): Provider {
   return model?.startsWith("anthropic:") === true || model?.startsWith("claude") === true
     ? "Anthropic"
     : "OpenAI";
 }
 
-/** Returns the model's own name, without the provider that an experiment names before it. */
+/** Returns the model's name without the provider prefix of experiments. */
 export function modelName(model: string | undefined, provider: Provider): string {
   if (model === undefined || providerOf(model) !== provider) {
     return provider === "OpenAI" ? "gpt-4o" : "claude-sonnet-4-5";
@@ -40,7 +40,10 @@ export function requestText(
   return language === "cURL" ? curl(body, provider) : python(body, provider);
 }
 
-/** Returns what is sent. Anthropic has the system's text beside the messages, and wants a bound on the answer. */
+/**
+ * Returns the request body. Anthropic expects the system text outside of the messages, and a limit on the
+ * answer.
+ */
 export function bodyOf(
   messages: readonly ChatMessage[],
   provider: Provider,
@@ -107,7 +110,8 @@ function curl(body: object, provider: Provider): string {
     `curl "${url}"`,
     ...headers.map((header) => `-H "${header}"`),
     '-H "Content-Type: application/json"',
-    // The shell reads nothing within single quotes; one of them ends the text, is written, and begins it again.
+    // The shell interprets nothing inside single quotes; a quote ends the text, is escaped, and starts it
+    // again.
     `-d '${JSON.stringify(body, null, 2).replaceAll("'", "'\\''")}'`,
   ];
   return `${lines.join(" \\\n  ")}\n`;
@@ -137,7 +141,7 @@ function python(body: Record<string, unknown>, provider: Provider): string {
   ].join("\n");
 }
 
-/** Returns a JSON value as Python writes it. */
+/** Returns a JSON value as a Python expression. */
 export function literal(value: unknown, depth = 0): string {
   const inner = "    ".repeat(depth + 1);
   const end = "    ".repeat(depth);
@@ -164,7 +168,7 @@ export function literal(value: unknown, depth = 0): string {
   return JSON.stringify(value);
 }
 
-/** What JSON escapes, Python reads; it knows no pairs of surrogates, so other characters are written unescaped. */
+/** Python understands JSON escapes except surrogate pairs, so other characters are written unescaped. */
 function text(value: string): string {
   return JSON.stringify(value).replace(
     /[\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,

@@ -1,4 +1,4 @@
-/** The request that a provider would get. */
+/** The request to a provider. */
 
 import { signal } from "@preact/signals";
 
@@ -10,7 +10,7 @@ import { type Language, modelName, type Provider, providerOf, requestText } from
 const provider = signal<Provider | undefined>(undefined);
 const language = signal<Language>("cURL");
 
-/** The request as it is shown now. */
+/** Returns the request as it is shown. */
 export function currentRequest(messages: readonly ChatMessage[], result: PreviewResult): string {
   const model = result.request.models[0];
   const chosen = provider.value ?? providerOf(model);

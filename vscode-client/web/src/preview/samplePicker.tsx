@@ -1,4 +1,4 @@
-/** The data that the prompt is rendered with: a sample, or any row of the dataset. */
+/** The data of the rendering: a sample, or any row of the dataset. */
 
 import { grouped } from "../shared/format";
 import { Icon } from "../shared/icons";
@@ -85,12 +85,12 @@ export function SamplePicker({ result }: { result: PreviewResult }) {
   );
 }
 
-/** The row that is shown, from 0, where the data is one of the dataset's rows. */
+/** Returns the index of the current row, from 0, if the data is a row of the dataset. */
 function shownRow(result: PreviewResult): number | undefined {
   return result.viewer?.row ?? result.sample?.row;
 }
 
-/** Goes to a neighbor of the row that is shown, or to the first one. */
+/** Goes to a neighbor of the current row, or to the first row. */
 export function stepRow(result: PreviewResult, by: number): void {
   const row = shownRow(result);
   choose({ row: row === undefined ? 0 : Math.max(0, row + by), sample: undefined });

@@ -1,4 +1,4 @@
-/** Which template place made which rendered text, and back. */
+/** Maps template places to rendered text, and back. */
 
 import type { PackedSegments, Part } from "../wire/preview";
 
@@ -24,7 +24,7 @@ export interface Segment {
   /** An index into the result's `files`. */
   file: number;
   range: { start: Position; end: Position };
-  /** True if the text is in the template as it was rendered. */
+  /** True if the template contains the text verbatim. */
   verbatim: boolean;
   /** Descriptions of the enclosing loop iterations, outermost first. */
   iterations: string[];
@@ -41,7 +41,7 @@ export interface Place {
 const WIDTH = 10;
 const unpacked = new WeakMap<PackedSegments, Segment[]>();
 
-/** Returns the segments of a part's content, in order; none if they are not known. */
+/** Returns the segments of a part's content, in order; empty if they are unknown. */
 export function segmentsOf(part: Part): readonly Segment[] {
   const packed = part.sourceMap ?? undefined;
   if (packed === undefined) {
@@ -73,7 +73,7 @@ function segmentAmong({ iterations, dataPaths }: PackedSegments, row: Row): Segm
   };
 }
 
-/** Returns the segment that made the character at an offset; segments are in text order. */
+/** Returns the segment with the character at an offset; segments are in text order. */
 export function segmentAt(segments: readonly Segment[], offset: number): Segment | undefined {
   let low = 0;
   let high = segments.length;
@@ -90,17 +90,17 @@ export function segmentAt(segments: readonly Segment[], offset: number): Segment
   return found !== undefined && found.start <= offset ? found : undefined;
 }
 
-/** How near the cursor is to what a segment was made from. */
+/** How close the cursor is to the origin of a segment. */
 enum Nearness {
   Elsewhere,
-  /** Just behind it. */
+  /** Directly behind it. */
   Behind,
-  /** On the line that it begins on, where nothing else is at the cursor. */
+  /** On the line on which it begins, if nothing else is at the cursor. */
   OnLine,
   Within,
 }
 
-/** Returns every rendered place that the template text at the cursor made. */
+/** Returns all rendered ranges that were made from the template text at the cursor. */
 export function placesAt(parts: readonly Part[], files: readonly string[], cursor: Cursor): Place[] {
   let found: (Place & { size: number })[] = [];
   let nearest = Nearness.Behind;
@@ -118,7 +118,7 @@ export function placesAt(parts: readonly Part[], files: readonly string[], curso
       }
     }
   }
-  // Of places inside one another, the innermost is meant.
+  // For nested places, the innermost one counts.
   const smallest = Math.min(...found.map(({ size }) => size));
   return found
     .filter(({ size, end, start }) => size === smallest && end > start)
@@ -154,7 +154,7 @@ function lineOf(segment: Segment, content: string, cursor: Cursor): { start: num
   return { start, end: next < 0 ? segment.end : Math.min(next, segment.end) };
 }
 
-/** The part whose template text holds the line: the last one that begins at or before it. */
+/** Returns the part whose template text contains the line: the last one that begins at or before it. */
 export function partAt(parts: readonly Part[], line: number): Part | undefined {
   let best: Part | undefined;
   for (const part of parts) {
@@ -165,7 +165,7 @@ export function partAt(parts: readonly Part[], line: number): Part | undefined {
   return best;
 }
 
-/** The content as text; a list or mapping as JSON. */
+/** Returns the content as text; a list or mapping as JSON. */
 export function contentOf(part: { content: unknown }): string {
   const { content } = part;
   return typeof content === "string"

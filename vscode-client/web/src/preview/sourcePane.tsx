@@ -1,4 +1,4 @@
-/** The template beside its rendering, for a page in a browser: an editor shows it by itself. */
+/** The template beside its rendering, for the page in a browser; an editor shows the template itself. */
 
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";

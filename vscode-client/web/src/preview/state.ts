@@ -1,4 +1,4 @@
-/** What the preview shows, as data. */
+/** The state of the preview, as plain data. */
 
 import type { Part, PreviewResult, Rendering, RenderingFailure } from "../wire/preview";
 
@@ -7,9 +7,9 @@ export type View = (typeof VIEWS)[number];
 
 export interface Shown {
   result: PreviewResult | undefined;
-  /** The last rendering of this file with this sample that succeeded. */
+  /** The last successful rendering of this file with this sample. */
   rendering: Rendering | undefined;
-  /** True when `rendering` is of an earlier text than the failure. */
+  /** True if `rendering` belongs to an earlier text than the failure. */
   outdated: boolean;
   failure: RenderingFailure | undefined;
 }
@@ -21,7 +21,7 @@ export const NOTHING: Shown = {
   failure: undefined,
 };
 
-/** Replaces the rendering; after a failure, the last one with the same sample is shown as outdated. */
+/** Replaces the rendering; after a failure, shows the last one with the same sample as outdated. */
 export function withResult(shown: Shown, result: PreviewResult): Shown {
   if (result.rendering !== null) {
     return { result, rendering: result.rendering, outdated: false, failure: result.failure ?? undefined };
@@ -38,7 +38,7 @@ function isOfSameSample(before: PreviewResult | undefined, after: PreviewResult)
   );
 }
 
-/** Returns the failure of a rendering that the server did not answer. */
+/** Returns the failure of a rendering for which the server did not answer. */
 export function withoutAnswer(shown: Shown, uri: string, message: string): Shown {
   const sameFile = shown.result?.uri === uri;
   const rendering = sameFile ? shown.rendering : undefined;
@@ -52,7 +52,7 @@ export function withoutAnswer(shown: Shown, uri: string, message: string): Shown
 
 export type RoleColor = "system" | "user" | "assistant" | "tool" | "other";
 
-/** Returns the color of a role, which may have many names. */
+/** Returns the color of a role, which may have several names. */
 export function colorOf(role: string): RoleColor {
   const name = role.toLowerCase();
   if (["system", "developer"].includes(name)) {
@@ -71,7 +71,7 @@ export function nameOf(part: Part): string {
   return part.name === "" ? `part ${part.index + 1}` : part.name;
 }
 
-/** Returns a key for each part: its name, and its index among the parts of that name. */
+/** Returns a key for each part: its name, and its index among parts with that name. */
 export function keysOf(parts: readonly Part[]): string[] {
   const seen = new Map<string, number>();
   return parts.map(({ name }) => {
@@ -81,18 +81,18 @@ export function keysOf(parts: readonly Part[]): string[] {
   });
 }
 
-/** Returns the end of the sliders: a round number with room above all values. */
+/** Returns the maximum of the sliders: a round number above all values. */
 export function sliderEnd(...values: (number | null | undefined)[]): number {
   const most = Math.max(20, ...values.map((value) => value ?? 0)) * 1.2;
   const unit = 10 ** Math.floor(Math.log10(most));
   return Math.ceil((most / unit) * 2) * (unit / 2);
 }
 
-/** A content of more lines or characters is shown shortened at first. */
+/** Longer contents are shortened at first. */
 const SHORT_LINES = 24;
 const SHORT_CHARACTERS = 2400;
 
-/** Returns how many characters of a content are shown at first: whole lines, if they are not too long. */
+/** Returns how many characters of a content are shown at first: whole lines, unless they are too long. */
 export function shortLength(content: string): number {
   let end = 0;
   let lines = 0;
@@ -105,6 +105,6 @@ export function shortLength(content: string): number {
     next = content.indexOf("\n", next + 1);
   }
   const short = lines === SHORT_LINES ? end : SHORT_CHARACTERS;
-  // A button that shows next to nothing more would only be in the way.
+  // A button that reveals almost nothing is not worth its space.
   return content.length <= short + 200 ? content.length : short;
 }

@@ -1,4 +1,4 @@
-/** The state of the page, and what changes it. */
+/** The state of the page, and the functions that change it. */
 
 import { computed, signal } from "@preact/signals";
 
@@ -12,7 +12,7 @@ import type { Segment } from "./sourceMap";
 import { type Cursor, partAt, type Place, placesAt } from "./sourceMap";
 import { NOTHING, type Shown, type View, VIEWS, withoutAnswer, withResult } from "./state";
 
-/** What outlives a page that was hidden. */
+/** What is stored when the page is hidden. */
 interface Saved {
   uri?: string;
   view?: View;
@@ -20,36 +20,36 @@ interface Saved {
   controls?: boolean;
   answer?: boolean;
   answerHeight?: number;
-  /** The text so far of an answer that is arriving. */
+  /** The partial text of an arriving answer. */
   unfinished?: string;
 }
 
-/** Milliseconds between two savings of an answer that is arriving. */
+/** Milliseconds between two saves of an arriving answer. */
 const SAVING_MILLISECONDS = 300;
 const INTERRUPTED = "The answer was interrupted when this page was loaded again.";
 
 export const shown = signal<Shown>(NOTHING);
 export const choice = signal<PreviewChoice>({});
 export const cursor = signal<Cursor | undefined>(undefined);
-/** The place that the keyboard is at, in the part that has the focus. */
+/** The segment selected by keyboard in the focused part. */
 export const walked = signal<Place | undefined>(undefined);
 export const ended = signal(false);
 
-/** The request to a model that is being answered, or was answered last. */
+/** The current or last request to a model. */
 export interface Asking {
   isRunning: boolean;
-  /** The text of the answer so far. */
+  /** The partial text of the answer. */
   text: string;
-  /** What the user has to agree to before the model is asked. */
+  /** What the user has to confirm before the model is asked. */
   question: { text: string; action: string } | undefined;
   /** Why there is no answer, or why it is not stored. */
   message: string;
 }
 const NOT_ASKED: Asking = { isRunning: false, text: "", question: undefined, message: "" };
 export const asking = signal<Asking>(NOT_ASKED);
-/** The stored answers to the prompt with the data that is shown. */
+/** The stored answers to the prompt with the current data. */
 export const answers = signal<AnswersResult | undefined>(undefined);
-/** The model to ask; the default one where none is chosen. */
+/** The model to ask; by default the default model. */
 export const model = signal<string | undefined>(undefined);
 /** Whether the answer is shown below the prompt. */
 export const answerIsOpen = signal(false);
@@ -61,7 +61,7 @@ export interface RevealedPlace {
   uri?: string;
   path?: string;
 }
-/** The place of the template that a page in a browser shows beside the rendering. */
+/** The place of the template that the page in a browser shows beside the rendering. */
 export const sourcePlace = signal<RevealedPlace | undefined>(undefined);
 
 const host = connect<ToPage, FromPage>(receive, () => {
@@ -80,7 +80,7 @@ if (saved.unfinished !== undefined) {
 let savedAt = 0;
 answerHeight.value = saved.answerHeight;
 
-/** What the cursor's template text became; the part where nothing finer is known. */
+/** The rendered ranges of the template text at the cursor; the whole part if nothing finer is known. */
 export const places = computed<Place[]>(() => {
   const { rendering, result } = shown.value;
   const at = cursor.value;
@@ -89,7 +89,7 @@ export const places = computed<Place[]>(() => {
     : placesAt(rendering.parts, result?.files ?? [], at);
 });
 
-/** The part at the cursor, by its place in the prompt. */
+/** The index of the part at the cursor. */
 export const currentPart = computed<number | undefined>(() => {
   const at = cursor.value;
   const { rendering, result } = shown.value;
@@ -148,7 +148,7 @@ function receive(message: Exclude<ToPage, Answer>): void {
   }
 }
 
-/** Announces what an update changed; failures announce themselves. */
+/** Announces the changes of an update; failures announce themselves. */
 function announceChange(before: Shown, after: Shown): void {
   const tokens = after.rendering?.tokens;
   if (after.failure === undefined && tokens !== undefined && tokens !== before.rendering?.tokens) {
@@ -189,7 +189,7 @@ export function choose(next: PreviewChoice): void {
   host.post({ type: "choose", choice: choice.value });
 }
 
-/** Asks the model about what is shown; its answer appears as it arrives. */
+/** Asks the model with the current rendering; the answer appears as it arrives. */
 export async function askModel(): Promise<void> {
   answerIsOpen.value = true;
   if (asking.value.isRunning) {
@@ -223,7 +223,7 @@ export function confirm(yes: boolean): void {
   host.post({ type: "confirmed", yes });
 }
 
-/** Reads the stored answers to what is shown, and which models can be asked. */
+/** Reads the stored answers to the current rendering, and the models that can be asked. */
 export async function readAnswers(): Promise<void> {
   const { uri } = shown.value.result ?? {};
   const chosen = JSON.stringify(shownChoice());
@@ -247,7 +247,7 @@ export function resizeAnswer(height: number | undefined): void {
   save();
 }
 
-/** Adds the data that is shown to the prompt's files; resolves with where it is. */
+/** Adds the current data to the prompt's files; resolves to its new place. */
 export async function saveData(to: SaveArguments["to"], given: Partial<SaveArguments>): Promise<string> {
   const data = shown.value.result?.data ?? {};
   const { message, sample } = await ask<SaveResult>("save", { data, ...given, to });
@@ -257,7 +257,7 @@ export async function saveData(to: SaveArguments["to"], given: Partial<SaveArgum
   return message;
 }
 
-/** What is chosen, with the data that is shown where nothing is chosen. */
+/** Returns the selected data; the current data if nothing is selected. */
 function shownChoice(): PreviewChoice {
   const { sample } = shown.value.result ?? {};
   if (choice.value.data !== undefined || sample == null) {
@@ -266,12 +266,12 @@ function shownChoice(): PreviewChoice {
   return { ...choice.value, ...(sample.row === undefined ? { sample: sample.name } : { row: sample.row }) };
 }
 
-/** Opens the truncation lab of the prompt in the editor; a page in a browser has a link to it. */
+/** Opens the truncation lab of the prompt in the editor; the page in a browser has a link to it. */
 export function openLab(): void {
   host.post({ type: "lab" });
 }
 
-/** Opens VS Code's page about the trust in the folder. */
+/** Opens VS Code's page about workspace trust. */
 export function manageTrust(): void {
   host.post({ type: "trust" });
 }

@@ -1,15 +1,15 @@
-/** A text with its tokens made visible. */
+/** A text with visible tokens. */
 
 import type { Mark } from "../shared/mark";
 
 export interface TokenText {
-  /** The text as it is shown: line ends and tabs have a sign. */
+  /** The displayed text: line ends and tabs are shown as signs. */
   shown: string;
-  /** Each token, or tokens that share a character, as a place in `shown`. */
+  /** Each token, or group of tokens that share a character, as a range of `shown`. */
   tokens: { start: number; end: number; ids: number[]; text: string }[];
 }
 
-/** Returns the text of the first tokens, at most `most` of them. */
+/** Returns the text of at most `most` tokens from the start. */
 export function tokenText(
   text: string,
   ids: readonly number[],
@@ -21,7 +21,7 @@ export function tokenText(
   let place = 0;
   while (place < ids.length && tokens.length < most) {
     let next = place + 1;
-    // Tokens of one character are grouped: they cannot be shown separately.
+    // Tokens of one character are grouped, because they cannot be shown separately.
     while (next < ids.length && starts[next] === starts[place]) {
       next += 1;
     }
@@ -45,7 +45,7 @@ const TINTS = 4;
 export function tokenMarks({ tokens, shown }: TokenText): Mark[] {
   return tokens.map(({ start, end }, place) => ({
     start,
-    // The line's end itself is not tinted: its sign is.
+    // The line end itself is not tinted, only its sign.
     end: shown[end - 1] === "\n" && end - 1 > start ? end - 1 : end,
     kind: `token-${place % TINTS}`,
   }));

@@ -1,4 +1,4 @@
-/** Each token visible, with its id. */
+/** The view of all tokens with their ids. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 

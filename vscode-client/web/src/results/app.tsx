@@ -1,4 +1,4 @@
-/** The page: which run, and what is shown of it. */
+/** The results page: the selected runs and pages. */
 
 import { LiveRegion } from "../shared/announce";
 import { CloseButton } from "../shared/closeButton";
@@ -10,7 +10,7 @@ import { Compare } from "./compare";
 import { Overview } from "./overview";
 import { Rows } from "./rows";
 import { RunPicker } from "./runPicker";
-import { NotRun, notRun, preparing, running, RunQuestion, RunsGoingOn } from "./runs";
+import { NotRun, notRun, preparing, running, RunQuestion, RunsInProgress } from "./runs";
 import { failure, isBusy, page, pages, run, source } from "./store";
 
 const VIEWS = { Overview, Rows, Compare, Classes } as const;
@@ -36,7 +36,7 @@ export function App() {
       {shown === undefined ? (
         <>
           <div class="lonely">
-            <RunsGoingOn />
+            <RunsInProgress />
             {failure.value !== "" ? null : notRun.value === undefined ? (
               <p class="hint" role="status">
                 Reading the results …
@@ -50,7 +50,7 @@ export function App() {
         <>
           <header class="bar">
             <Title />
-            <RunsGoingOn />
+            <RunsInProgress />
             <Tabs
               label="Results"
               names={pages.value}
@@ -83,7 +83,7 @@ function Title() {
   if (shown === undefined) {
     return null;
   }
-  // A second run beside the first would ask the models, and cost, twice.
+  // A second run at the same time would call the models, and cost, twice.
   const isRunning =
     preparing.value !== "" || running.value.some(({ experiment }) => experiment === shown.experiment);
   return (

@@ -1,4 +1,4 @@
-/** How the values of a metric are distributed: a bar for each class or range. */
+/** The distribution of a metric's values: a bar for each class or range. */
 
 import { BidiText } from "../shared/bidiText";
 import { grouped, percent } from "../shared/format";
@@ -9,7 +9,7 @@ interface Properties {
   onChoose?: ((label: string) => void) | undefined;
 }
 
-/** The number of classes with a bar; rarer ones appear only in the rows. */
+/** The number of classes with a bar; rarer classes appear only in the rows. */
 const MOST = 24;
 
 export function Bars({ metric, onChoose }: Properties) {

@@ -18,7 +18,7 @@ export function Classes({ run }: { run: Run }) {
 
 interface Properties {
   report: Classification;
-  /** Those of the table, in which rows can be looked for. */
+  /** The classes of the table, for which rows can be filtered. */
   columns: readonly string[];
 }
 
@@ -100,9 +100,9 @@ function Share({ value }: { value: number }) {
   );
 }
 
-/** Rows are the expected classes, columns the predicted ones; the diagonal is right. */
+/** Rows are the expected classes, columns the predicted ones; the diagonal is correct. */
 function Confusion({ report: { names, confusion, expected, predicted, model }, columns }: Properties) {
-  // A name for several classes, or for none, is in no cell.
+  // A label for several classes, or for no class, is in no cell.
   const canShow = (name: string): boolean =>
     !name.startsWith("(") && columns.includes(expected) && columns.includes(predicted);
   const most = Math.max(1, ...confusion.flat());

@@ -1,4 +1,4 @@
-/** Which columns the table has. */
+/** Selects the columns of the table. */
 
 import { type Item, Picker } from "../shared/picker";
 import type { Run } from "../wire/results";

@@ -1,4 +1,4 @@
-/** Which columns of a run's table are shown, and what a cell says at a glance. */
+/** Which columns of a run's table are shown, and how cells are summarized. */
 
 import type { Cells, Metric, Run } from "../wire/results";
 
@@ -18,7 +18,7 @@ const ASIDE = new Set([
   "seconds",
 ]);
 
-/** Columns about the call that hold numbers. */
+/** Numeric columns about the call. */
 const NUMBERS = new Set([
   "cached_input_tokens",
   "cost",
@@ -30,7 +30,7 @@ const NUMBERS = new Set([
   "seconds",
 ]);
 
-/** The columns of the table, where the reader has not chosen others: id, scores, answer, then the rest. */
+/** Returns the default columns of the table: id, scores, answer, then the rest. */
 export function usualColumns(run: Run): string[] {
   const scores = run.metrics.map(({ name }) => name).filter((name) => run.columns.includes(name));
   const rest = run.columns.filter(
@@ -40,7 +40,7 @@ export function usualColumns(run: Run): string[] {
       !scores.includes(column) &&
       !ASIDE.has(column) &&
       !isReason(column, run.metrics) &&
-      column !== "answer_note" && // Only where labels are compared; a row's details show it.
+      column !== "answer_note" && // Present only if labels are compared; shown in a row's details.
       !(column === "model" && run.models.length < 2) &&
       !(column === "error" && run.failed === 0) &&
       !(column === "problem" && run.invalid === 0),
@@ -49,19 +49,19 @@ export function usualColumns(run: Run): string[] {
   return [...those("id"), ...scores, ...those("response"), ...rest];
 }
 
-/** The column that says why a metric scored as it did: its name is the metric's and the word. */
+/** Returns whether a column has the reasons of a metric: its name is the metric's with a suffix. */
 export function isReason(column: string, metrics: readonly Metric[]): boolean {
   return metrics.some(({ name }) => column === `${name}_reason`);
 }
 
-/** Columns that the table draws as numbers. */
+/** Returns whether a column is displayed as numbers. */
 export function isNumeric(column: string, run: Run): boolean {
   return NUMBERS.has(column) || run.metrics.some(({ name, kind }) => name === column && kind === "numeric");
 }
 
 export type Verdict = "pass" | "fail" | "between" | "none";
 
-/** What a score says at a glance. */
+/** Returns whether a score is good. */
 export function verdictOf(metric: Metric, cell: string): Verdict {
   if (cell === "") {
     return "none";
@@ -72,7 +72,7 @@ export function verdictOf(metric: Metric, cell: string): Verdict {
   return "between";
 }
 
-/** A score for people: numbers with at most four digits. */
+/** Formats a score: numbers with at most four digits. */
 export function shortScore(cell: string): string {
   const number = Number(cell);
   return cell === ""
@@ -82,7 +82,7 @@ export function shortScore(cell: string): string {
       : String(Number.isInteger(number) ? number : Number(number.toPrecision(4)));
 }
 
-/** The fields of a row that its other views do not show: inputs and properties of the call. */
+/** Returns the fields of a row that its other views do not show: inputs and properties of the call. */
 export function inputsOf(run: Run, cells: Cells): [string, string][] {
   const own = new Set([
     "response",
@@ -100,7 +100,7 @@ export function inputsOf(run: Run, cells: Cells): [string, string][] {
   });
 }
 
-/** The least width of a column in pixels, and its share of what is left. */
+/** Returns the minimum width of a column in pixels, and its share of the remaining width. */
 export function widthOf(name: string, run: Run): [number, number] {
   if (name === "id") {
     return [64, 0.4];

@@ -1,4 +1,4 @@
-/** Runs side by side: what the differences mean, and which rows differ. */
+/** Runs side by side: the significance of differences, and the rows that differ. */
 
 import { useState } from "preact/hooks";
 
@@ -85,7 +85,7 @@ function Alone({ run }: { run: Run }) {
   );
 }
 
-/** The name of a run, with its moment where another one has the same. */
+/** Returns the name of a run, with its time if another run has the same name. */
 function labelOf(each: RunComparison): string {
   const shown = view.value;
   const isAlone =
@@ -172,7 +172,7 @@ function Difference({ metric }: { metric: MetricComparison }) {
   );
 }
 
-/** Several runs at a glance, each against the first. */
+/** Several runs at a glance, each compared with the first. */
 function AllRuns({ comparisons }: { comparisons: readonly RunComparison[] }) {
   const metrics = [...new Set(comparisons.flatMap((each) => each.metrics.map(({ name }) => name)))];
   return (

@@ -1,4 +1,4 @@
-/** One row: what was sent, what came back, what was expected, and what the metrics say of it. */
+/** The details of one row: request, response, expected answer and scores. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 
@@ -107,7 +107,7 @@ function Scores({ run, cells }: { run: Run; cells: Cells }) {
 
 type Form = "Answer" | "Difference";
 
-/** The response, and where something was expected, how it differs from that. */
+/** The response, and its difference from the expected answer if there is one. */
 function Answer({ run, cells }: { run: Run; cells: Cells }) {
   const pairs = run.expected.filter(([expected]) => (cells[expected] ?? "") !== "");
   const [form, setForm] = useState<Form>("Answer");
@@ -191,7 +191,7 @@ function Difference({ expected, before, after }: { expected: string; before: str
   );
 }
 
-/** The messages, fetched when they are needed: they may be long. */
+/** The messages, fetched on demand because they may be long. */
 function Sent({ run, place }: { run: Run; place: number }) {
   const [isOpen, setOpen] = useState(false);
   const [messages, setMessages] = useState<Message[] | null>();

@@ -1,6 +1,6 @@
-/** Saving a text as a file of the browser's user. */
+/** Saves a text as a file of the browser's user. */
 
-/** Milliseconds after which the browser has surely begun to save. */
+/** Milliseconds after which the browser has started to save. */
 const LATER = 60_000;
 
 export function download(text: string, name: string): void {

@@ -1,4 +1,4 @@
-/** Answers queries from the data of a report. */
+/** Answers queries from the data in a report. */
 
 import type { Cells, Message, Notes, ResultsView, RowFilter } from "../wire/results";
 import { exportedText } from "./exported";
@@ -8,7 +8,7 @@ import type { Source } from "./source";
 export interface Embedded {
   view: ResultsView;
   tables: Table[];
-  /** For each run but the first: its place there, here, and 1 where the rows differ. */
+  /** For each run but the first: the index of the row there and here, and 1 if the rows differ. */
   pairs: [number | null, number | null, number][][];
 }
 
@@ -16,14 +16,14 @@ interface Table {
   columns: string[];
   rows: string[][];
   places: number[];
-  /** A letter a row. */
+  /** One letter per row. */
   states: string;
   messages: Record<string, Message[]>;
 }
 
 const KINDS: Record<string, KnownRow["kind"]> = { g: "good", f: "failing", e: "error", p: "problem" };
 
-/** What a browser does with a text. */
+/** How the browser saves or copies a text. */
 export interface Desk {
   save: (text: string, name: string) => void;
   copy: (text: string) => void;
@@ -62,7 +62,7 @@ export function sourceOf({ view, tables, pairs }: Embedded, desk: Desk): Source 
       const all = (pairs[indexOf(after) - 1] ?? [])
         .filter(([, , differs]) => !differing || differs === 1)
         .map(([left, right]) => ({ before: cells(before, left), after: cells(after, right) }))
-        // A row that the report leaves out is none of either.
+        // A row that is not in the report belongs to neither.
         .filter((pair) => pair.before !== null || pair.after !== null);
       return Promise.resolve({ total: all.length, start, rows: all.slice(start, start + count) });
     },
@@ -88,7 +88,9 @@ function knownRows({ columns, rows, places, states }: Table): KnownRow[] {
   }));
 }
 
-/** The places of a run's rows that are not as in another one; one of the two is the first run. */
+/**
+ * Returns the indices of a run's rows that differ from those of another run; one of the two is the first run.
+ */
 function changedRows(run: number, other: number, pairs: Embedded["pairs"]): ReadonlySet<number> {
   const [found, side] = run === 0 ? [pairs[other - 1], 0 as const] : [pairs[run - 1], 1 as const];
   return new Set((found ?? []).flatMap((pair) => (pair[2] === 1 && pair[side] !== null ? [pair[side]] : [])));

@@ -1,15 +1,15 @@
-/** The compressed data that is embedded in a report. */
+/** The compressed data embedded in a report. */
 
 import { download } from "./download";
 import { type Embedded, sourceOf } from "./embedded";
 import type { Receiver, Source } from "./source";
 
-/** Reads the data of this page; undefined where it is the page of a panel. */
+/** Reads the data of this page; undefined if it is the page of a panel. */
 export function embeddedElement(): HTMLElement | undefined {
   return document.getElementById("report-data") ?? undefined;
 }
 
-/** Returns the source once the data is unpacked; shows errors in it. */
+/** Returns the source when the data is decompressed; shows errors in the data. */
 export async function embeddedSource(
   element: HTMLElement,
   receiver: Pick<Receiver, "show">,

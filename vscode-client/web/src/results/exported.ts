@@ -1,9 +1,9 @@
-/** Rows as text for other programs, as the server writes them. */
+/** Rows as text for other programs, in the server's format. */
 
 import type { ExportForm, Notes } from "../wire/results";
 import type { KnownRow } from "./rowFilter";
 
-/** Returns the rows with thumbs and notes behind their columns, where any row of the run has one. */
+/** Returns the rows, followed by thumbs and notes if any row of the run has one. */
 export function exportedText(
   rows: readonly KnownRow[],
   columns: readonly string[],
@@ -31,11 +31,11 @@ export function exportedText(
   return [[...all], ...rows.map(cellsOf)].map((line) => `${line.map(quoted).join(",")}\r\n`).join("");
 }
 
-// `export.py` of the server has the same two.
+// `export.py` of the server has the same two columns.
 const FORMULA = /^[=+\-@\t\r]/;
 const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
-/** A cell of CSV; what a spreadsheet would calculate gets an apostrophe ahead. */
+/** Returns a CSV cell; a value that a spreadsheet would evaluate gets a leading apostrophe. */
 function quoted(cell: string): string {
   const text = FORMULA.test(cell) && !NUMBER.test(cell) ? `'${cell}` : cell;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

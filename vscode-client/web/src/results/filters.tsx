@@ -1,4 +1,4 @@
-/** Which rows are shown. */
+/** The filters of the rows. */
 
 import { useEffect } from "preact/hooks";
 
@@ -23,7 +23,7 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
   const { kind = "all", equal = {} } = filter.value;
   const others = view.value?.runs.filter(({ path }) => path !== run.path) ?? [];
   const [first] = view.value?.runs ?? [];
-  // Only the first run is compared with every other one.
+  // Only the first run is compared with all others.
   const comparable = run.path === first?.path ? others : others.filter(({ path }) => path === first?.path);
   useEffect(() => {
     if (total !== undefined) {
@@ -150,7 +150,7 @@ function Values({ column, values }: { column: string; values: readonly string[] 
   );
 }
 
-/** No score is this text. */
+/** No score has this text. */
 const ANY = "\u0000";
 
 function without(equal: Record<string, string>, column: string): Record<string, string> | undefined {

@@ -11,25 +11,27 @@ export function moment(iso: string): string {
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** A value of a metric: a share in percent, else a number of three digits. */
+/** Formats a value of a metric: a share in percent, else a number with three digits. */
 export function formatScore(kind: string, value: number): string {
   return kind === "discrete" ? `${hundredths(value)} %` : String(Number(value.toPrecision(3)));
 }
 
-/** A difference of a metric with its sign: points for shares. */
+/** Formats the difference of a metric with its sign: in points for shares. */
 export function formatDifference(kind: string, difference: number): string {
   const sign = difference > 0 ? "+" : difference < 0 ? "−" : "±";
   const size = Math.abs(difference);
   return kind === "discrete" ? `${sign}${pointsOf(size)} points` : `${sign}${Number(size.toPrecision(3))}`;
 }
 
-/** A difference of shares in points; one of less than a point keeps its first digit, as in the messages of the server. */
+/**
+ * Formats a difference of shares in points, with one decimal below one point, as in messages of the server.
+ */
 function pointsOf(share: number): number {
   const isSmall = share > 0 && 100 * share < 1;
   return isSmall ? Number((100 * share).toPrecision(1)) : hundredths(share);
 }
 
-/** A share as whole hundredths; a half goes to the even one, as in the messages of the server. */
+/** Rounds a share to whole hundredths, half to even, as in messages of the server. */
 function hundredths(share: number): number {
   const rounded = Math.round(100 * share);
   return (100 * share) % 1 === 0.5 ? rounded - (rounded % 2) : rounded;
@@ -43,7 +45,7 @@ export function duration(seconds: number): string {
   return minutes > 0 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Number(seconds.toPrecision(3))} s`;
 }
 
-/** The rows that were chosen for a run, as `first 12 rows`, `row 5`, `rows 3, 7-9` or `example 2`. */
+/** Describes the rows of a partial run: `first 12 rows`, `row 5`, `rows 3, 7-9` or `example 2`. */
 export function chosenRows(chosen: string): string {
   if (/^\d+$/.test(chosen)) {
     return chosen === "1" ? "first row" : `first ${chosen} rows`;

@@ -1,4 +1,4 @@
-/** The table of the rows: only those in sight are in the page, however many there are. */
+/** The table of rows. Only visible rows are in the page. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
@@ -10,7 +10,7 @@ import { columns, columnWidths, current, filter, isWrapped, rowHeight, toggleSel
 import type { FoundRows } from "./useRows";
 
 const HEAD = 32;
-/** Rows beyond the ones in sight. */
+/** Rows rendered beyond the visible ones. */
 const AROUND = 12;
 
 export function Grid({ run, found }: { run: Run; found: FoundRows }) {
@@ -54,7 +54,7 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
       }
     }
   };
-  // The details that open take room from the table: their row stays in sight.
+  // Open details shrink the table: their row stays visible.
   useLayoutEffect(() => {
     if (current.value !== undefined) {
       intoSight(active);
@@ -64,7 +64,7 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
     const next = Math.max(0, Math.min(total - 1, place));
     setActive(next);
     intoSight(next);
-    // Open details follow.
+    // The open details move with the selection.
     const row = found.row(next);
     if (current.value !== undefined && row !== undefined) {
       current.value = row.place;
@@ -102,7 +102,7 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
     return chosen === undefined ? widthOf(name, run) : [chosen, 0];
   });
   const template = `34px ${widths.map(([least, share]) => (share === 0 ? `${least}px` : `minmax(${least}px, ${share}fr)`)).join(" ")} 40px`;
-  // Every line is as wide as the widest needs to be, so that the columns are aligned.
+  // All lines have the width of the widest one, so that the columns are aligned.
   const width = `max(100%, ${74 + widths.reduce((sum, [least]) => sum + least, 0)}px)`;
   const rows = Array.from({ length: Math.max(0, end - start) }, (_, offset) => start + offset);
   return (

@@ -1,10 +1,10 @@
-/** The head of the table: a button a column, which sorts. */
+/** The header of the table: a button per column, which sorts. */
 
 import { columnWidths, filter, setFilter } from "./store";
 
 const LEAST = 48;
 
-/** Ascending, then descending, then the order of the dataset again. */
+/** Ascending, then descending, then the order of the dataset. */
 export function Head({ name, isNumber }: { name: string; isNumber: boolean }) {
   const { sort, descending } = filter.value;
   const isSorted = sort === name;

@@ -1,11 +1,11 @@
-/** A row of the table: its box, its cells, its marks. */
+/** A row of the table: its checkbox, cells and marks. */
 
 import { revealed } from "../shared/hidden";
 import type { Row, Run } from "../wire/results";
 import { isNumeric, shortScore, verdictOf } from "./columns";
 import { current, notes, rowHeight, selected, toggleSelected } from "./store";
 
-/** Characters of a cell that can be in sight. */
+/** The number of characters of a cell that can be visible. */
 const MAX_CHARACTERS = 300;
 
 interface LineProperties {

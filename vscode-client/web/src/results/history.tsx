@@ -1,4 +1,4 @@
-/** The scores of the experiment's runs, one after the other. */
+/** The scores of the experiment's runs over time. */
 
 import { Chart, type Series } from "../shared/chart";
 import type { HistoryRun, Run } from "../wire/results";
@@ -14,7 +14,7 @@ const COLORS = [
 ];
 
 export function History({ run }: { run: Run }) {
-  // Partial runs, and those over other data, do not compare.
+  // Partial runs, and runs over other data, are not comparable.
   const runs = (view.value?.history ?? []).filter(({ isComparable }) => isComparable);
   const shares = run.metrics.filter(({ kind }) => kind === "discrete");
   const numbers = run.metrics.filter(({ kind }) => kind === "numeric");

@@ -1,4 +1,4 @@
-/** What the results panel and its page say to each other. */
+/** The messages between the results panel and its page. */
 
 import type { ExportForm, ResultsView, RowFilter, RunningRun } from "../wire/results";
 import type { RunAgain } from "./source";
@@ -10,15 +10,15 @@ export type ToPage =
   | { type: "fail"; message: string }
   /** The prompt has not been run yet. */
   | { type: "nothing"; prompt: string; name: string }
-  /** The runs that go on now: all of them, each time. */
+  /** All runs in progress, each time. */
   | { type: "running"; runs: RunningRun[] }
-  /** The rows of a run that was asked for are rendered, to find out what it takes. */
+  /** The rows of a requested run are being rendered to estimate the run. */
   | { type: "planning" }
-  /** What a run takes; it begins when the reader says so. */
+  /** The estimate of a run, which starts when the user confirms. */
   | { type: "question"; id: number; title: string; message: string }
   | { type: "answer"; id: number; result?: unknown; error?: string };
 
-/** What the page may ask; each is answered by the server. */
+/** Requests that the page may send; the server answers them. */
 export const QUESTIONS = {
   rows: "promptls.resultsRows",
   pairs: "promptls.resultsPairs",

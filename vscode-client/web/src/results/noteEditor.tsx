@@ -1,4 +1,4 @@
-/** What the reader thinks of a row: a thumb and a note, beside the scores and never over them. */
+/** A reader's verdict on a row: a thumb and a note, which never change its scores. */
 
 import { useState } from "preact/hooks";
 
@@ -7,7 +7,7 @@ import { errorMessage } from "../shared/errorMessage";
 import { Icon } from "../shared/icons";
 import { MarkedText } from "../shared/markedText";
 import type { Thumb } from "../wire/results";
-import { keepNote, notes, source } from "./store";
+import { notes, saveNote, source } from "./store";
 
 export function NoteEditor({ place }: { place: number }) {
   const note = notes.value[String(place)];
@@ -25,10 +25,10 @@ export function NoteEditor({ place }: { place: number }) {
     );
   }
   const save = (thumb: Thumb | null): void => {
-    keepNote(place, thumb, text).then(
+    saveNote(place, thumb, text).then(
       () => {
         setFailure("");
-        // What was typed meanwhile stays.
+        // Text that was typed meanwhile stays.
         setDraft((typed) => (typed === text ? undefined : typed));
         announce("Kept", 0);
       },

@@ -1,4 +1,4 @@
-/** What the run came to: scores, totals, how the values are distributed, and how they went over time. */
+/** The summary of the run: scores, totals, distributions and their history. */
 
 import { count, grouped, money } from "../shared/format";
 import { Scrolled } from "../shared/scrolled";
@@ -45,7 +45,7 @@ export function Overview({ run }: { run: Run }) {
   );
 }
 
-/** What the comparison with the run before says, in sentences. */
+/** The comparison with the previous run, in sentences. */
 function Verdicts() {
   const found = comparison.value;
   if (found === undefined) {

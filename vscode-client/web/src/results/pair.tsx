@@ -1,4 +1,4 @@
-/** One row of two runs: its scores, and its responses side by side. */
+/** One row of two runs: its scores and responses side by side. */
 
 import { useMemo } from "preact/hooks";
 
@@ -10,7 +10,7 @@ import type { Cells, Run } from "../wire/results";
 import { inputsOf, shortScore, verdictOf } from "./columns";
 
 interface Properties {
-  /** Among the rows that are shown, from 0. */
+  /** The index among the displayed rows, from 0. */
   place: number;
   before: Cells | null;
   after: Cells | null;
@@ -64,7 +64,7 @@ export function Pair({ place, before, after, runs, names }: Properties) {
   );
 }
 
-/** What the row holds: its inputs, and the answer that is expected. */
+/** The content of the row: its inputs and expected answer. */
 function Inputs({ run, cells }: { run: Run; cells: Cells }) {
   const found = inputsOf(run, cells).filter(([name]) => name !== "id");
   return found.length === 0 ? null : (
@@ -96,7 +96,7 @@ function Responses({ before, after, names }: { before: string; after: string; na
       </pre>
     );
   }
-  // Each side shows its own words, and marks those that the other does not have.
+  // Each side shows its own words, and marks those that the other side lacks.
   const side = (without: "added" | "removed") => aroundChanges(pieces.filter(({ kind }) => kind !== without));
   return (
     <div class="sides">

@@ -1,4 +1,4 @@
-/** The rows of two runs side by side, those that differ first of all. */
+/** The rows of two runs side by side, differing ones first. */
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -10,7 +10,7 @@ import { useIntersection } from "./useIntersection";
 import { type PairPage, PAIRS, usePairs } from "./usePairs";
 
 const WHICH = ["Differing", "All"] as const;
-/** Pixels of a row that has not been measured. */
+/** The height in pixels of a row that has not been measured. */
 const USUAL = 110;
 
 interface Properties {
@@ -73,12 +73,12 @@ interface BlockProperties {
   names: [string, string];
 }
 
-/** A page of rows: in the page while it is in sight, and else a gap as high as it was. */
+/** A page of rows: rendered while visible, else a gap of the same height. */
 function Block({ number, rows, found, need, runs, names }: BlockProperties) {
   const { holder, isInSight, height } = useIntersection(number === 0);
   useEffect(() => {
     if (isInSight && found === undefined) {
-      // Who only scrolls past needs nothing.
+      // Nothing is needed while the reader only scrolls past.
       const timer = setTimeout(() => {
         need(number);
       }, 60);

@@ -1,4 +1,4 @@
-/** The server, behind a panel of the editor or behind a page in a browser. */
+/** The server, behind a panel of the editor or a page in a browser. */
 
 import { errorMessage } from "../shared/errorMessage";
 import { connect } from "../shared/host";
@@ -46,7 +46,7 @@ export function panelSource(receiver: Receiver): Source {
     messages: (run, place) => host.ask("messages", { run, place }),
     export: (run, name, filter, form) => {
       if (host.inEditor) {
-        // The editor asks where the file is to be.
+        // The editor asks for the file's path.
         host.post({ type: "export", run, name, filter, form });
       } else {
         host.ask<{ text: string }>("export", { run, filter, form }).then(

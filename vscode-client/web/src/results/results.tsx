@@ -1,4 +1,4 @@
-/** Where the page of the results begins, in a panel or in a report. */
+/** The entry point of the results page, in a panel or in a report. */
 
 import { mount } from "../shared/mount";
 import { followTheme } from "../shared/theme";

@@ -1,4 +1,4 @@
-/** What is done with the rows that are selected or found: run again, taken elsewhere. */
+/** Actions on the selected or found rows: run again, export. */
 
 import { CloseButton } from "../shared/closeButton";
 import { errorMessage } from "../shared/errorMessage";
@@ -14,7 +14,7 @@ const FORMS: Record<ExportForm, string> = {
   html: "HTML report (whole run)",
 };
 
-/** What is done with the selected rows, or where none is with all that are found. */
+/** Actions on the selected rows or, without a selection, on all found rows. */
 export function Actions({ run, total }: { run: Run; total: number }) {
   const from = source.value;
   const chosen = [...selected.value];
@@ -96,7 +96,7 @@ export function Actions({ run, total }: { run: Run; total: number }) {
   );
 }
 
-/** Whether some rows are left out; the order leaves out none. */
+/** Returns whether the query excludes rows; sorting excludes none. */
 function isFiltered(filter: RowFilter): boolean {
   return Object.keys(filter).some((key) => key !== "sort" && key !== "descending");
 }

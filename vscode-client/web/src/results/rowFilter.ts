@@ -1,8 +1,8 @@
-/** Which rows a query finds, and in which order: as the server answers it, over rows that are all here. */
+/** Filters and sorts rows like the server, over rows that are all in the page. */
 
 import type { Cells, RowFilter, RowKind } from "../wire/results";
 
-/** A row, with what the run's metrics make of it. */
+/** A row, with the verdicts of the run's metrics. */
 export interface KnownRow {
   place: number;
   cells: Cells;
@@ -10,7 +10,7 @@ export interface KnownRow {
 }
 
 export interface Sets {
-  /** Places of the rows that are not as in the run of `changedFrom`. */
+  /** The indices of the rows that differ from the run of `changedFrom`. */
   changed: ReadonlySet<number> | undefined;
   noted: ReadonlySet<number>;
 }
@@ -31,12 +31,12 @@ export function foundRows(rows: readonly KnownRow[], filter: RowFilter, sets: Se
   return filter.sort === undefined ? found : sorted(found, filter.sort, filter.descending === true);
 }
 
-/** An error and an answer in the wrong format are failing too. */
+/** Errors and answers in the wrong format count as failing. */
 function isOfKind(kind: KnownRow["kind"], selected: RowKind): boolean {
   return selected === "all" || kind === selected || (selected === "failing" && kind !== "good");
 }
 
-/** Sorts by number if every cell is one; rows without a value come last. */
+/** Sorts numerically if every cell is a number; rows without a value come last. */
 function sorted(rows: readonly KnownRow[], column: string, descending: boolean): KnownRow[] {
   const cells = rows.map((row) => row.cells[column] ?? "");
   const numbers = cells.map(Number);

@@ -1,4 +1,4 @@
-/** The rows of the run: found by filters, in a table, with the details of one of them. */
+/** The rows of the run: filters, table, and details of the selected row. */
 
 import type { Run } from "../wire/results";
 import { Details } from "./details";

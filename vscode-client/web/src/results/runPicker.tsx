@@ -1,4 +1,4 @@
-/** The run that is shown, and the runs beside it: each one of those that there are. */
+/** Selects the current run and the runs to compare it with. */
 
 import { count } from "../shared/format";
 import { type Item, Picker } from "../shared/picker";
@@ -6,7 +6,7 @@ import type { HistoryRun } from "../wire/results";
 import { moment } from "./formatScores";
 import { chooseRun, run, source, toggleAgainst, view } from "./store";
 
-/** The selectable runs: those of the report, else all of the experiment, latest first. */
+/** Returns the selectable runs: those of the report, else all of the experiment, latest first. */
 function items(withOthers: boolean): Item[] {
   const shown = view.value;
   const own = (shown?.runs ?? []).map((each) => ({
@@ -56,7 +56,7 @@ async function search(query: string, withOthers = false): Promise<{ items: Item[
   return Promise.resolve({ items: found, more: false });
 }
 
-/** Whether there is any run to compare with. */
+/** Returns whether there is a run to compare with. */
 export function hasOthers(): boolean {
   return items(true).length > 1;
 }

@@ -1,4 +1,4 @@
-/** Runs that go on, and the one that is about to begin: how far they are, and what is asked before. */
+/** Runs in progress and the requested run: progress, and the question before it starts. */
 
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
@@ -9,15 +9,15 @@ import type { Question } from "./source";
 import { source } from "./store";
 
 export const running = signal<readonly RunningRun[]>([]);
-/** What is done before a run that was asked for goes on, in words. */
+/** The current step before a requested run starts. */
 export const preparing = signal("");
-/** The prompt that is shown where it has not been run yet. */
+/** The content of the page for a prompt that has not been run yet. */
 export const notRun = signal<{ prompt: string; name: string } | undefined>(undefined);
-/** What the reader is asked before a run begins. */
+/** The question before a run starts. */
 export const openQuestion = signal<Question | undefined>(undefined);
 
-/** A line for each run that goes on. */
-export function RunsGoingOn() {
+/** A line for each run in progress. */
+export function RunsInProgress() {
   const live = source.value?.live;
   return (
     <>
@@ -72,7 +72,7 @@ export function NotRun() {
   );
 }
 
-/** The question in front of the page; Escape says no. */
+/** The dialog in front of the page; Escape declines. */
 export function RunQuestion() {
   const dialog = useRef<HTMLDialogElement>(null);
   const question = openQuestion.value;

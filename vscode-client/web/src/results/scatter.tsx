@@ -1,4 +1,4 @@
-/** Each row's score in both runs: above the line it got higher, below lower. */
+/** Each row's score in both runs: above the line it increased, below it decreased. */
 
 import { count, grouped } from "../shared/format";
 import { Scrolled } from "../shared/scrolled";
@@ -7,7 +7,7 @@ import { formatScore } from "./formatScores";
 
 const SIZE = 300;
 const EDGE = 34;
-/** Of more points, each is small. */
+/** If there are more points, they are drawn smaller. */
 const MANY = 400;
 
 export function Scatter({ metric, names }: { metric: MetricComparison; names: [string, string] }) {
@@ -68,7 +68,7 @@ function short(name: string): string {
   return name.length > 22 ? `${name.slice(0, 21)}…` : name;
 }
 
-/** Of a metric that is good or not, four numbers say it all. */
+/** For a metric with two classes, four numbers say everything. */
 function Moves({ points, names }: { points: MetricComparison["points"]; names: [string, string] }) {
   const rows = (before: number, after: number): number =>
     points.find(([left, right]) => left === before && right === after)?.[2] ?? 0;

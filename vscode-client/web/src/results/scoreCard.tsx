@@ -1,4 +1,4 @@
-/** One metric's score: its value, the interval around it, and the change to the run it is compared with. */
+/** One metric's score: its value, its confidence interval, and the change since the compared run. */
 
 import { BidiText } from "../shared/bidiText";
 import { grouped } from "../shared/format";
@@ -69,7 +69,7 @@ export function ScoreCard({ metric }: { metric: Metric }) {
   );
 }
 
-/** What the figure says of the rows. */
+/** The description of the score. */
 function meaningOf({ kind, good, lowerIsBetter }: Metric) {
   const lower = lowerIsBetter ? ", lower is better" : "";
   if (kind === "discrete") {
@@ -83,7 +83,7 @@ function meaningOf({ kind, good, lowerIsBetter }: Metric) {
   return kind === "numeric" ? `mean${lower}` : null;
 }
 
-/** Returns the ends of the scale of a score: those of shares, or of its values. */
+/** Returns the ends of a score's scale: those of shares, or of its values. */
 function rangeOf({ kind, value, low, high }: Metric): [number, number] | undefined {
   const values = [value, low, high].filter((each) => each !== null);
   if (kind === "discrete" || values.every((each) => each >= 0 && each <= 1)) {
@@ -97,7 +97,7 @@ function place(value: number, [low, high]: [number, number]): string {
   return `${(100 * Math.min(1, Math.max(0, (value - low) / (high - low)))).toFixed(2)}%`;
 }
 
-/** A long name may break behind each underscore. */
+/** A long name may break after each underscore. */
 export function broken(name: string) {
   return name.split("_").map((word, at) => (
     <span key={at}>

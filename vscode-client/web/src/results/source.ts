@@ -1,4 +1,4 @@
-/** Where the page gets what it shows: the server behind a panel, or the data of a report. */
+/** Where the page gets its content: from the server behind a panel, or from the data of a report. */
 
 import type {
   ExportForm,
@@ -15,7 +15,10 @@ import type {
 import type { Page } from "./messages";
 
 export interface Source {
-  /** What a report cannot do, because there is no server: choose runs, run, keep notes, open files. */
+  /**
+   * What is not possible in a report, because there is no server: choosing runs, running, writing notes,
+   * opening files.
+   */
   live: Live | undefined;
   forms: readonly ExportForm[];
   rows(run: string, filter: RowFilter, start: number, count: number): Promise<RowsAnswer>;
@@ -33,28 +36,28 @@ export interface Source {
 
 export interface Live {
   choose(run: string, against: string[]): void;
-  /** Undefined where there is no editor. */
+  /** Undefined without an editor. */
   open: ((path: string) => void) | undefined;
   note(run: string, place: number, thumb: Thumb | null, text: string): Promise<{ notes: Notes }>;
   numbers(run: string, filter: RowFilter): Promise<NumbersAnswer>;
   runAgain(prompt: string, again?: RunAgain): void;
-  /** Answers the question of what a run takes. */
+  /** Answers the question before a run. */
   confirm(id: number, yes: boolean): void;
   cancelRun(id: string): void;
 }
 
-/** What a run is to do again; without the name of an experiment, it is the first one of the prompt. */
+/** What to run again; without an experiment's name, the first one of the prompt. */
 export interface RunAgain {
   experiment?: string;
-  /** Rows of the dataset; all where they are not named. */
+  /** Rows of the dataset; all rows if undefined. */
   rows?: string;
-  /** Whether models are asked again where their answers are known. */
+  /** Whether to ask models again instead of using cached answers. */
   fresh?: boolean;
-  /** The table of a partial run, to run the rows that it left out. */
+  /** The table of a partial run, to run its missing rows. */
   complete?: string;
 }
 
-/** What is asked before a run begins. */
+/** The question before a run starts. */
 export interface Question {
   id: number;
   title: string;

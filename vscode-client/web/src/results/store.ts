@@ -1,4 +1,4 @@
-/** The state of the page, and what changes it. */
+/** The state of the page, and the functions that change it. */
 
 import { computed, signal } from "@preact/signals";
 
@@ -11,21 +11,21 @@ import type { Source } from "./source";
 export const view = signal<ResultsView | undefined>(undefined);
 export const source = signal<Source | undefined>(undefined);
 export const failure = signal("");
-/** Other runs have been asked for. */
+/** Other runs were requested. */
 export const isBusy = signal(false);
 export const page = signal<Page>("Overview");
 export const filter = signal<RowFilter>({});
-/** The row whose details are shown, by its place in the table. */
+/** The row whose details are shown, by its index in the table. */
 export const current = signal<number | undefined>(undefined);
 export const selected = signal<ReadonlySet<number>>(new Set());
-/** Columns that the reader has chosen, for all runs. */
+/** The columns that the reader has chosen, for all runs. */
 export const chosenColumns = signal<string[] | undefined>(undefined);
 const index = signal(0);
 /** Notes saved since the view was created, by the path of their run. */
 const kept = signal<Record<string, Notes>>({});
 
 export const run = computed<Run | undefined>(() => view.value?.runs[index.value]);
-/** How the run that is shown compares with the first. */
+/** The comparison of the current run with the first. */
 export const comparison = computed<RunComparison | undefined>(() =>
   view.value?.comparisons.find((each) => each.run === run.value?.path),
 );
@@ -34,9 +34,9 @@ export const notes = computed<Notes>(() =>
 );
 /** Whether cells show several lines. */
 export const isWrapped = signal(false);
-/** Pixels of a row of the table. */
+/** The height of a table row in pixels. */
 export const rowHeight = computed(() => (isWrapped.value ? 96 : 30));
-/** Pixels of the columns that the reader has resized, by their names. */
+/** The widths in pixels of the columns that the reader has resized, by name. */
 export const columnWidths = signal<Readonly<Record<string, number>>>({});
 
 export const columns = computed<string[]>(() => {
@@ -47,7 +47,7 @@ export const columns = computed<string[]>(() => {
   const found = chosenColumns.value?.filter((column) => shown.columns.includes(column)) ?? [];
   return found.length === 0 ? usualColumns(shown) : found;
 });
-/** The pages that the runs have something for. */
+/** The pages that have content for these runs. */
 export const pages = computed<Page[]>(() => {
   const all: Page[] = ["Overview", "Rows"];
   if ((view.value?.runs.length ?? 0) > 1 || source.value?.live !== undefined) {
@@ -64,7 +64,7 @@ export function show(next: ResultsView, on?: Page): void {
     pathsOf(next) === pathsOf(view.value) &&
     on === undefined
   ) {
-    // More than this is shown already, and what is new is about to come.
+    // The page already shows more, and the new content is about to arrive.
     return;
   }
   view.value = next;
@@ -90,7 +90,7 @@ export function show(next: ResultsView, on?: Page): void {
   }
 }
 
-/** Takes the runs away that are shown: the reader has asked for those of a prompt that has none. */
+/** Removes the runs: the reader has requested those of a prompt that has none. */
 export function showNothing(): void {
   view.value = undefined;
   failure.value = "";
@@ -107,7 +107,7 @@ export function fail(message: string): void {
   isBusy.value = false;
 }
 
-/** Shows another run: one of the view, or one that the server is asked for. */
+/** Shows another run: one of the view, or one requested from the server. */
 export function chooseRun(path: string): void {
   const shown = view.value;
   const live = source.value?.live;
@@ -127,7 +127,7 @@ export function chooseRun(path: string): void {
   }
 }
 
-/** Puts a run beside the one that is shown, or takes it away again. */
+/** Adds a run to the comparison, or removes it. */
 export function toggleAgainst(path: string): void {
   const shown = view.value;
   const live = source.value?.live;
@@ -149,7 +149,7 @@ export function setFilter(change: Partial<{ [Key in keyof RowFilter]: RowFilter[
   );
 }
 
-/** Shows the rows that a part of another page is about. */
+/** Shows the rows that a link on another page refers to. */
 export function showRows(next: RowFilter): void {
   filter.value = next;
   page.value = "Rows";
@@ -165,8 +165,8 @@ export function toggleSelected(place: number): void {
 
 let lastNote = 0;
 
-/** Keeps a thumb and a note; rejects where they cannot be written. They are shown at once. */
-export async function keepNote(place: number, thumb: Thumb | null, text: string): Promise<void> {
+/** Saves a thumb and a note, which are shown immediately; rejects if they cannot be written. */
+export async function saveNote(place: number, thumb: Thumb | null, text: string): Promise<void> {
   const path = run.value?.path;
   const live = source.value?.live;
   if (path !== undefined && live !== undefined) {
@@ -174,7 +174,7 @@ export async function keepNote(place: number, thumb: Thumb | null, text: string)
     const number = lastNote;
     kept.value = { ...kept.value, [path]: { ...notes.value, [String(place)]: { thumb, text } } };
     const answer = await live.note(path, place, thumb, text);
-    // The answer to an earlier change knows nothing of the later one.
+    // The answer to an earlier change does not include the later one.
     if (number === lastNote) {
       kept.value = { ...kept.value, [path]: answer.notes };
     }

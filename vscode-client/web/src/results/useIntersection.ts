@@ -1,4 +1,4 @@
-/** Whether an element is in sight, or nearly, and how high it was when it last was. */
+/** Whether an element is visible, or almost, and its height when it was last visible. */
 
 import { type RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -6,11 +6,11 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 export interface Intersection {
   holder: RefObject<HTMLDivElement | null>;
   isInSight: boolean;
-  /** In pixels; undefined before the element was first in sight. */
+  /** In pixels; undefined before the element was first visible. */
   height: number | undefined;
 }
 
-/** Elements so near to what is in sight count as well. */
+/** Elements this close to the visible area count as visible. */
 const MARGIN = "900px 0px";
 
 export function useIntersection(atFirst: boolean): Intersection {

@@ -1,4 +1,4 @@
-/** The rows of two runs side by side, fetched in pages as they come into sight. */
+/** The rows of two runs side by side, fetched in pages as they become visible. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -6,9 +6,9 @@ import { errorMessage } from "../shared/errorMessage";
 import type { PairsAnswer } from "../wire/results";
 import { source } from "./store";
 
-/** Rows of a page. */
+/** The number of rows of a page. */
 export const PAIRS = 25;
-/** The number of cached pages: the reader seldom goes further back at once. */
+/** The number of cached pages; readers seldom scroll further back at once. */
 const MAX_PAGES = 80;
 
 export type PairPage = PairsAnswer["rows"];
@@ -18,7 +18,7 @@ export interface FoundPairs {
   total: number | undefined;
   failure: string;
   page: (number: number) => PairPage | undefined;
-  /** Fetches a page that is not here yet. */
+  /** Fetches a page that is not cached. */
   need: (number: number) => void;
 }
 

@@ -1,4 +1,4 @@
-/** The rows that a query finds, fetched in pages as they come into sight. */
+/** The rows that match a query, fetched in pages as they become visible. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -7,7 +7,7 @@ import type { Row, RowFilter } from "../wire/results";
 import { notes, source } from "./store";
 
 export const PAGE = 100;
-/** Number of pages in memory. */
+/** The number of cached pages. */
 const MAX_PAGES = 60;
 
 export interface FoundRows {
@@ -15,13 +15,13 @@ export interface FoundRows {
   total: number | undefined;
   failure: string;
   row(at: number): Row | undefined;
-  /** Fetches the rows of a range that are not here yet. */
+  /** Fetches the missing rows of a range. */
   need(start: number, end: number): void;
 }
 
 export function useRows(run: string, filter: RowFilter): FoundRows {
   const [, redraw] = useState(0);
-  // Which rows have a note may change the answer.
+  // The answer may depend on which rows have a note.
   const noted = filter.noted === true ? Object.keys(notes.value).join() : "";
   const key = JSON.stringify([run, filter, noted]);
   const cache = useRef<{
@@ -33,7 +33,7 @@ export function useRows(run: string, filter: RowFilter): FoundRows {
   const rows = source.value;
   const before = cache.current;
   if (before?.key !== key) {
-    // What was found before stays in sight until the answer is here.
+    // The previous rows stay visible until the answer arrives.
     cache.current = { key, total: before?.total, failure: "", pages: new Map() };
   }
   // An effect of an earlier render must not fill the pages of a later query.

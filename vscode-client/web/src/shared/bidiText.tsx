@@ -1,4 +1,6 @@
-/** Foreign text in a line: its direction does not affect its neighbors, and hidden characters are shown. */
+/**
+ * Foreign text in a line: its direction does not affect its surroundings, and hidden characters are visible.
+ */
 
 import { revealed } from "./hidden";
 

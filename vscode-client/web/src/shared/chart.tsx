@@ -1,4 +1,4 @@
-/** A chart, and the same numbers as a table for who cannot see it or wants to read them. */
+/** A chart, with the same numbers as a table for screen readers and for reading. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -9,12 +9,12 @@ import { Scrolled } from "./scrolled";
 
 export interface Series {
   label: string;
-  /** A color's CSS variable. */
+  /** The CSS variable of a color. */
   color: string;
   values: (number | null)[];
-  /** The values for tooltips, if the bars are stacked. */
+  /** The values for tooltips if the bars are stacked. */
   shown?: (number | null)[];
-  /** How one value is written. */
+  /** Formats a value. */
   format: (value: number) => string;
   /** Bars instead of a line; later series are drawn in front. */
   bars?: boolean;
@@ -23,19 +23,19 @@ export interface Series {
 
 interface Properties {
   title: string;
-  /** What the chart shows, in a sentence. */
+  /** A sentence that describes the chart. */
   summary: string;
-  /** Names the places on the axis: `step`. */
+  /** The label of the axis: `step`. */
   axis: string;
   places: number[];
   series: Series[];
-  /** Values below the series themselves, such as what a sum of two bars is made of, for the table alone. */
+  /** Values shown only in the table, such as the parts of a stacked bar. */
   tableOnly?: Series[];
   range?: [number, number];
-  /** The place that is chosen; a click chooses another. */
+  /** The selected place; a click selects another one. */
   chosen?: number | undefined;
   onChoose?: (place: number) => void;
-  /** Names what the chosen place is in the table: `best`. */
+  /** The label of the selected place in the table: `best`. */
   noteOf?: (place: number) => string;
   children?: ComponentChildren;
 }

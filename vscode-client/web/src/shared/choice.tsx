@@ -1,4 +1,4 @@
-/** A choice among a few names, as a row of buttons. */
+/** A choice among a few options, as a row of buttons. */
 
 interface Properties<Name extends string> {
   label: string;

@@ -1,4 +1,4 @@
-/** A button that closes or clears what it is part of. */
+/** A button that closes or clears its container. */
 
 import { Icon } from "./icons";
 

@@ -1,4 +1,4 @@
-/** A button that copies, and says so. */
+/** A button that copies, and confirms it. */
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -8,7 +8,7 @@ import { Icon } from "./icons";
 interface Properties {
   /** A description of what is copied: `part ticket`. */
   what: string;
-  /** Shown beside the icon, where there is room. */
+  /** Shown beside the icon if there is room. */
   label?: string;
   id?: string;
   onCopy: () => void;

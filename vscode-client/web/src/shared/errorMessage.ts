@@ -1,4 +1,4 @@
-/** Returns the message of whatever was thrown. */
+/** Returns the message of a thrown value. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

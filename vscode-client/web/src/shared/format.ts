@@ -26,12 +26,12 @@ export function percent(share: number): string {
   return `${value > 0 && value < 10 ? value.toFixed(1).replace(/\.0$/, "") : value.toFixed(0)} %`;
 }
 
-/** Capitalizes a message that is shown by itself. */
+/** Capitalizes a message that is shown alone. */
 export function sentence(message: string): string {
   return message.charAt(0).toUpperCase() + message.slice(1);
 }
 
-/** The last piece of a path or URI, decoded. */
+/** Returns the last segment of a path or URI, decoded. */
 export function baseName(path: string): string {
   const name = path.split(/[\\/]/).at(-1) ?? path;
   try {
@@ -41,7 +41,7 @@ export function baseName(path: string): string {
   }
 }
 
-/** US dollars as the command line writes them: below one dollar with two significant digits. */
+/** Formats US dollars like the command line: below one dollar with two significant digits. */
 export function money(dollars: number): string {
   if (dollars === 0) {
     return "$0";

@@ -1,4 +1,4 @@
-/** Characters that only the model sees: each is shown as a sign of the same length. */
+/** Characters that only the model sees, each shown as a sign of the same length. */
 
 const NAMES: ReadonlyMap<number, string> = new Map([
   [0x00ad, "soft hyphen"],
@@ -19,7 +19,7 @@ const NAMES: ReadonlyMap<number, string> = new Map([
   [0x2069, "end of isolate"],
   [0xfeff, "byte order mark"],
 ]);
-/** Also the tag characters, two code units each, in which a text can be smuggled. */
+/** Includes the tag characters, two code units each, which can smuggle text. */
 const HIDDEN =
   /(?![\t\n])\p{Cc}|[\xad\u061c\u180e\u200b\u2028-\u202e\u2060\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 const SIGN = "▯";
@@ -31,7 +31,7 @@ export interface Hidden {
   name: string;
 }
 
-/** Returns the text with a sign in the place of each hidden character, and what they are. */
+/** Returns the text with hidden characters replaced by signs, and a list of them. */
 export function revealed(text: string): { shown: string; hidden: Hidden[] } {
   const hidden: Hidden[] = [];
   const shown = text.replace(HIDDEN, (found: string, start: number) => {
@@ -43,7 +43,7 @@ export function revealed(text: string): { shown: string; hidden: Hidden[] } {
 }
 
 function signOf(code: number): string {
-  // Unicode has a picture for each of the first control characters.
+  // Unicode has a picture for each of the C0 control characters.
   return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? "␡" : SIGN;
 }
 

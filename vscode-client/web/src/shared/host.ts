@@ -9,21 +9,21 @@ interface Panel {
 declare const acquireVsCodeApi: (() => Panel) | undefined;
 
 export interface Connection<FromPage, ToPage = never> {
-  /** The message that the page was created with. */
+  /** The first message, embedded in the page. */
   first: Exclude<ToPage, Answer> | undefined;
-  /** True when an editor shows the templates beside the page. */
+  /** True if an editor shows the templates beside the page. */
   inEditor: boolean;
   post(message: FromPage): void;
-  /** Puts a text into the clipboard; `what` describes it for the user. */
+  /** Copies a text to the clipboard; `what` describes it for the user. */
   copy(text: string, what: string): void;
-  /** Returns the answer to a question; rejects with an Error whose message is for the reader. */
+  /** Returns the answer to a request; rejects with an Error whose message is for the reader. */
   ask<Result>(question: string, argument: object): Promise<Result>;
-  /** What `save` saved when the page was last shown. */
+  /** What `save` last stored. */
   state: unknown;
   save(state: unknown): void;
 }
 
-/** The answer to a question of the page. */
+/** The answer to a request of the page. */
 export interface Answer {
   type: "answer";
   id: number;
@@ -31,7 +31,7 @@ export interface Answer {
   error?: string;
 }
 
-/** Connects the page: messages go to `received`, and `ended` is called when the connection is closed. */
+/** Connects the page: `received` gets the messages, and `ended` is called when the connection is closed. */
 export function connect<ToPage extends { type: string }, FromPage extends { type: string }>(
   received: (message: Exclude<ToPage, Answer>) => void,
   ended: () => void = () => undefined,

@@ -1,4 +1,4 @@
-/** The few icons of the pages, drawn in the color of the text around them. */
+/** Icons of the pages, in the color of the surrounding text. */
 
 const PATHS = {
   copy: "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z",

@@ -1,4 +1,4 @@
-/** A text with marks in it: one text node, whatever is marked, so that a long text costs little. */
+/** A text with marks. It is a single text node, so that long texts stay fast. */
 
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
@@ -11,11 +11,11 @@ interface Properties {
   class?: string;
   /** The pointer rests on the character at an offset, or on none. */
   onPoint?: (offset: number | undefined, event: PointerEvent) => void;
-  /** The character at an offset was clicked; a click that ends a selection is none. */
+  /** The character at an offset was clicked; a click that ends a selection does not count. */
   onPick?: (offset: number, event: MouseEvent) => void;
 }
 
-/** Shows the text as it is: as text, in its own direction, with hidden characters made visible. */
+/** Shows the text as plain text, in its own direction, with hidden characters made visible. */
 export function MarkedText({ text, marks, class: name, onPoint, onPick }: Properties) {
   const holder = useRef<HTMLSpanElement>(null);
   const { shown, hidden } = useMemo(() => revealed(text), [text]);
@@ -57,7 +57,10 @@ export function MarkedText({ text, marks, class: name, onPoint, onPick }: Proper
   );
 }
 
-/** Marks ranges of a text node; returns what takes the marks away. A browser without highlights shows none. */
+/**
+ * Marks ranges of a text node; returns a function that removes the marks. Does nothing in browsers without
+ * the CSS Custom Highlight API.
+ */
 function highlight(node: Node, length: number, marks: readonly Mark[]): () => void {
   if (typeof Highlight === "undefined") {
     return () => undefined;
@@ -87,13 +90,13 @@ function highlight(node: Node, length: number, marks: readonly Mark[]): () => vo
   };
 }
 
-/** Either is missing in some browsers. */
+/** Some browsers lack one of the two. */
 interface Carets {
   caretPositionFromPoint?(x: number, y: number): { offsetNode: Node; offset: number } | null;
   caretRangeFromPoint?(x: number, y: number): Range | null;
 }
 
-/** The offset of the character at a point, or undefined where there is none. */
+/** Returns the offset of the character at a point, or undefined if there is none. */
 function offsetAt(holder: HTMLElement | null, x: number, y: number): number | undefined {
   const node = holder?.firstChild;
   const carets: Carets = document;
@@ -110,7 +113,7 @@ function offsetAt(holder: HTMLElement | null, x: number, y: number): number | un
   );
 }
 
-/** The rectangle of a piece of the text on the screen. */
+/** Returns the rectangle of a piece of the text on the screen. */
 export function rectsOf(node: Node, start: number, end: number): DOMRect[] {
   const length = node.textContent?.length ?? 0;
   if (start < 0 || start >= length) {

@@ -1,4 +1,4 @@
-/** One of many, found by typing: a button that opens a list with a search field. */
+/** A button that opens a list with a search field. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -15,7 +15,7 @@ export interface Item {
 
 interface Properties {
   id: string;
-  /** Names what is chosen: `Sample`. */
+  /** The label of the choice: `Sample`. */
   label: string;
   current: ComponentChildren;
   placeholder: string;
@@ -74,7 +74,7 @@ export function Picker({ id, label, current, placeholder, search, isCurrent, onC
 
 const EDGE = 8;
 
-/** Moves a popup as far to the left as it takes to be inside of the page, so that a focus scrolls nothing. */
+/** Moves a popup left until it is inside the page, so that focusing it scrolls nothing. */
 function moveInside(popup: HTMLElement): void {
   const { left, right } = popup.getBoundingClientRect();
   const over = Math.min(right - (window.innerWidth - EDGE), left - EDGE);

@@ -1,4 +1,4 @@
-/** The pieces of two texts, those that differ marked. */
+/** The pieces of two texts, with differences marked. */
 
 import { count } from "./format";
 import { revealed } from "./hidden";

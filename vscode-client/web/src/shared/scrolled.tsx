@@ -1,4 +1,4 @@
-/** A table that may be larger than its place: the keyboard reaches it where it can be scrolled. */
+/** A table that may be larger than its container: it can be focused if it can be scrolled. */
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-/** A number: by a slider, roughly and at once, or typed. */
+/** A number, chosen by slider or typed. */
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -8,13 +8,13 @@ interface Properties {
   /** Null means no limit, at the slider's end. */
   value: number | null;
   end: number;
-  /** What the file itself says; shown beside a way back to it when another value is tried. */
+  /** The value in the file; shown with a button that restores it if another value is tried. */
   isTried: boolean;
   onChange: (value: number | undefined) => void;
 }
 
 export function Slider({ id, label, value, end, isTried, onChange }: Properties) {
-  // Keeps what is being typed when the page receives an update.
+  // Preserves what is being typed when the page receives an update.
   const [draft, setDraft] = useState<string>();
   useEffect(() => {
     setDraft(undefined);

@@ -2,9 +2,9 @@
 
 interface Properties {
   label: string;
-  /** In pixels; undefined while the pane is as high as its content. */
+  /** In pixels; undefined if the pane has the height of its content. */
   height: number | undefined;
-  /** Gets undefined for the height of the content. */
+  /** Receives undefined for the height of the content. */
   onResize: (height: number | undefined) => void;
 }
 
@@ -52,7 +52,7 @@ export function Splitter({ label, height, onResize }: Properties) {
   );
 }
 
-/** The style sheet limits the pane further. */
+/** The style sheet limits the height further. */
 function limited(height: number): number {
   return Math.round(Math.max(0, Math.min(height, window.innerHeight)));
 }

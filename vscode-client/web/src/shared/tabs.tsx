@@ -1,14 +1,14 @@
-/** Tabs: one of them is in the order of the keyboard's focus, arrows lead to the others. */
+/** Tabs: one of them is in the tab order, and arrow keys move between them. */
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 interface Properties<Name extends string> {
-  /** Names the tabs as a whole. */
+  /** The label of all tabs together. */
   label: string;
   names: readonly Name[];
   current: Name;
   onChoose: (name: Name) => void;
-  /** The id of the element that shows what the tab names. */
+  /** The id of the element that a tab controls. */
   controls: string;
 }
 

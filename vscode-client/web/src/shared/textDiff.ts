@@ -1,4 +1,4 @@
-/** What differs between two texts, by words or by lines. */
+/** Differences of two texts, by words or by lines. */
 
 import { diffLines, diffWordsWithSpace } from "diff";
 
@@ -10,7 +10,10 @@ export interface Piece {
 const LONG = 20_000;
 const MILLISECONDS = 400;
 
-/** Returns the pieces of two texts, by words, or by lines where they are long; both whole where that takes long. */
+/**
+ * Returns the pieces of two texts by words, or by lines if the texts are long; both whole if that would take
+ * too long.
+ */
 export function compareTexts(before: string, after: string): Piece[] {
   const options = { timeout: MILLISECONDS };
   const found =
@@ -28,7 +31,7 @@ export function compareTexts(before: string, after: string): Piece[] {
   );
 }
 
-/** Shortens what is the same between two changes to the lines around them. */
+/** Shortens equal text between two changes to the surrounding lines. */
 export function aroundChanges(pieces: readonly Piece[], lines = 3): (Piece & { left: number })[] {
   return pieces.map((piece, place) => {
     const all = piece.text.split("\n");

@@ -1,4 +1,4 @@
-/** The theme, where no editor sets one: as the system has it. */
+/** The theme outside of an editor: that of the system. */
 
 const KINDS: [string, string][] = [
   [
@@ -9,7 +9,7 @@ const KINDS: [string, string][] = [
   ["(prefers-color-scheme: light)", "vscode-light"],
 ];
 
-/** Gives the body the classes that an editor gives it; does nothing within an editor. */
+/** Adds the body classes that an editor would add; does nothing in an editor. */
 export function followTheme(): void {
   if (document.body.className !== "") {
     return;

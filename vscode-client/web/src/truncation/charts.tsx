@@ -1,4 +1,4 @@
-/** The charts of the lab: over the steps of a limit, over the turns of a chat, over the limits. */
+/** The charts of the lab: steps of a limit, turns of a chat, limits. */
 
 import { Chart } from "../shared/chart";
 import { grouped, percent } from "../shared/format";
@@ -75,7 +75,7 @@ export function Turns({ found, cell }: { found: Lab; cell: Cell }) {
           dashed: true,
         },
       ].map((each) =>
-        // The bars are stacked: tooltips show the value of each one.
+        // The bars are stacked: tooltips show their individual values.
         each.label === "removed"
           ? { ...each, shown: lost }
           : each.label === "new"

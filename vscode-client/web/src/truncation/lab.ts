@@ -1,4 +1,4 @@
-/** What the lab found, as the charts need it. */
+/** Prepares the lab's results for the charts. */
 
 import type { Cell, Lab } from "../wire/lab";
 
@@ -7,13 +7,13 @@ export interface Tried {
   step: number;
 }
 
-/** What should be shown, as far as that is known: a limit without a step is shown with its best one. */
+/** Completes a selection: a limit without a step gets its best one. */
 export interface Wish {
   limit?: number | undefined;
   step?: number | undefined;
 }
 
-/** Returns the limit and step that are shown at first: the present limit, or the one nearest to it, with its best step. */
+/** Returns the initial limit and step: the current limit, or the closest one, with its best step. */
 export function firstTried(lab: Lab, before?: Wish): Tried | undefined {
   const preferred = before?.limit ?? lab.limit ?? lab.limits[Math.floor(lab.limits.length / 2)];
   const limit = nearest(lab.limits, preferred ?? 0);
@@ -41,7 +41,7 @@ export function bestOf(lab: Lab, limit: number): Lab["best"][number] | undefined
   return lab.best.find((best) => best.limit === limit);
 }
 
-/** The number of a list that differs least from another one. */
+/** Returns the number of a list that is closest to another one. */
 export function nearest(numbers: readonly number[], target: number): number | undefined {
   return numbers.reduce<number | undefined>(
     (best, each) => (best === undefined || Math.abs(each - target) < Math.abs(best - target) ? each : best),
@@ -49,7 +49,7 @@ export function nearest(numbers: readonly number[], target: number): number | un
   );
 }
 
-/** The lines of the header that set what was tried. */
+/** Returns the header lines that set a tried limit and step. */
 export function headerLines({ limit, step }: Tried): string {
   return `token_limit: ${limit}\ntruncation_step: ${step}\n`;
 }

@@ -1,4 +1,4 @@
-/** What the truncation lab's page and its panel say to each other. */
+/** The messages between the truncation lab's panel and its page. */
 
 import type { LabOptions, LabResult } from "../wire/preview";
 
@@ -6,9 +6,9 @@ export type ToPage =
   | { type: "show"; result: LabResult }
   | { type: "busy" }
   | { type: "progress"; message: string }
-  /** The prompt is not the one that was explored. */
+  /** The prompt has changed since it was explored. */
   | { type: "stale" }
-  /** The limit and step that were to be applied are in the header. */
+  /** The limit and step were written into the header. */
   | { type: "applied" }
   | { type: "fail"; message: string };
 

@@ -1,4 +1,4 @@
-/** What the page of the lab shows, and what changes it. */
+/** The state of the lab's page, and the functions that change it. */
 
 import { signal } from "@preact/signals";
 
@@ -15,17 +15,17 @@ export const tried = signal<Tried | undefined>(undefined);
 export const failure = signal("");
 export const isBusy = signal(true);
 export const isStale = signal(false);
-/** What was written into the header last. */
+/** What was last written into the header. */
 export const applied = signal<Tried | undefined>(undefined);
-/** The edit of the header is reported as a change of the prompt, and so is saving it, by some editors twice. */
+/** Editing the header is reported as a change of the prompt, and so is saving it, in some editors twice. */
 const CHANGES_OF_APPLYING = 3;
-/** How many of the next changes are answered by exploring again, because they are those of applying. */
+/** How many of the next changes were caused by applying, and only need a new exploration. */
 let ownChanges = 0;
 /** The progress message. */
 export const progress = signal("");
 export const ended = signal(false);
 const options = signal<LabOptions>({});
-/** What the reader typed and is shown once it has been tried. */
+/** A value typed by the reader that is shown once it has been tried. */
 let selection: Wish = {};
 export const CACHES = ["exact", "openai", "anthropic", "google", "deepseek", "vllm"];
 
@@ -75,13 +75,13 @@ function receive(message: ToPage): void {
   }
 }
 
-/** Simulates the chat with the current choices. */
+/** Simulates the chat with the current selection. */
 export function explore(next: LabOptions): void {
   options.value = { ...options.value, ...next };
   host.post({ type: "explore", options: options.value });
 }
 
-/** Shows a limit or step that the reader typed: one that was not tried yet is tried now. */
+/** Shows a limit or step that the reader typed, and tries it if necessary. */
 export function attemptFree(next: Partial<Tried>): void {
   const found = lab.value;
   const at = tried.value;
@@ -99,7 +99,7 @@ export function attemptFree(next: Partial<Tried>): void {
   }
 }
 
-/** Shows another limit or step of those that were tried. */
+/** Shows another tried limit or step. */
 export function attempt(next: Partial<Tried>): void {
   const found = lab.value;
   const before = tried.value;
@@ -107,7 +107,7 @@ export function attempt(next: Partial<Tried>): void {
     return;
   }
   const limit = next.limit ?? before.limit;
-  // Another limit has other steps: its best one is shown.
+  // Another limit has other steps: show its best one.
   tried.value =
     next.step === undefined
       ? firstTried(found, { limit, step: bestOf(found, limit)?.step ?? before.step })
@@ -120,7 +120,7 @@ export function attempt(next: Partial<Tried>): void {
   }
 }
 
-/** Writes the limit and step that are shown into the header of the prompt. */
+/** Writes the current limit and step into the header of the prompt. */
 export function apply(): void {
   if (tried.value !== undefined) {
     ownChanges = CHANGES_OF_APPLYING;

@@ -1,4 +1,4 @@
-/** The page of the truncation lab. */
+/** The truncation lab page. */
 
 import { LiveRegion } from "../shared/announce";
 import { CodeText } from "../shared/codeText";
@@ -255,11 +255,11 @@ interface StepperProperties {
   value: number;
   /** One of the values. */
   onChange: (value: number) => void;
-  /** Any number, by the keyboard. */
+  /** Any number, by keyboard. */
   onType: (value: number) => void;
 }
 
-/** A slider over the values that were tried, and a field for any other one. */
+/** A slider over the tried values, and a field for any other value. */
 function Stepper({ id, label, values, value, onChange, onType }: StepperProperties) {
   return (
     <div class="stepper slider">

@@ -56,12 +56,12 @@ const STORED: AnswersResult = {
   digest: "d1",
 };
 
-/** Answers the last question of a kind that the page has asked. */
+/** Answers the page's last request of a kind. */
 async function reply(question: string, result: object): Promise<void> {
   const asked = posted.findLast((each) => each.question === question);
   expect(asked).toBeDefined();
   await receive({ type: "answer", id: asked?.id, result });
-  // What waits for the answer goes on in later microtasks.
+  // Code that waits for the answer continues in later microtasks.
   await act(() => new Promise((resolve) => setTimeout(resolve)));
 }
 

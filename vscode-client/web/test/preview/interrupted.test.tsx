@@ -31,7 +31,7 @@ const panel = vi.hoisted(() => {
   return { states, posted };
 });
 
-/** Loads the page again, as a reload of the window does. */
+/** Loads the page again, like a reload of the window. */
 async function load(uri = SHOWN.uri): Promise<void> {
   vi.resetModules();
   const { App } = await import("../../src/preview/app");

@@ -30,7 +30,7 @@ const source = sourceOf(
         [0, 1],
         "gf",
       ),
-      // The row at place 1 is left out.
+      // The row at index 1 is left out.
       table(
         [
           ["a", "z", "h"],

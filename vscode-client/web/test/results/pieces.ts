@@ -95,7 +95,7 @@ export function view(runs: Run[], given: Partial<ResultsView> = {}): ResultsView
   return { runs, comparisons: [], history: [], others: [], complete: true, ...given };
 }
 
-/** A report's source, with the rows of every run. */
+/** The source of a report with the rows of every run. */
 export function sourceWith(rows: readonly Row[]): Source {
   return {
     live: undefined,
