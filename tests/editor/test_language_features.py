@@ -60,6 +60,20 @@ def test_enter_behind_an_opened_block_inserts_its_end(workbench: Workbench, note
     expect(workbench.status("Ln ")).to_contain_text("Ln 11, Col 5")
 
 
+def test_a_header_is_closed_as_it_is_opened(workbench: Workbench, notes: Path) -> None:
+    keyboard = workbench.page.keyboard
+    keyboard.press("Control+A")
+    keyboard.press("Delete")
+    # Without waiting for what the server answers to the line break.
+    workbench.type("{#---")
+    keyboard.press("Enter")
+    workbench.type("name: greeting")
+    keyboard.press("Escape")
+    keyboard.press("Control+S")
+    header = re.compile(r"\{#---\n *name: greeting\n---#\}")
+    wait_until(lambda: header.fullmatch(notes.read_text("utf-8")) is not None)
+
+
 def test_an_input_is_completed_then_renamed_and_the_prompt_laid_out(
     workbench: Workbench, notes: Path
 ) -> None:

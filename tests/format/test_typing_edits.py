@@ -83,6 +83,7 @@ def test_a_closed_tag_is_spaced_and_its_end_named(before: str, after: str) -> No
             id="the end of a header above parts",
         ),
         pytest.param("{#---\n¦\n---#}\n", "{#---\n\n---#}\n", id="a header that is closed"),
+        pytest.param("{#---\n  ¦\n---#}", "{#---\n\n---#}", id="a header that the editor indented"),
         pytest.param("{% if a %}\n¦", "{% if a %}\n", id="no line for the end tag"),
         pytest.param("{# a\n   b\n¦\n#}", "{# a\n   b\n\n#}", id="inside a comment"),
     ],

@@ -291,9 +291,13 @@ def edits_after_newline(source: Source, offset: int) -> tuple[Edit, ...]:
     after = source.line_span(line + 1)
     # Ends are inserted on the next line, because an edit at the cursor would move the cursor after it.
     has_next = after.start > here.end
-    if line == 1 and source.line(0).strip() == "{#---" and "---#}" not in source.text:
-        closed = (Edit(here, ""),) if source.line(1).strip() == "}" else ()  # by the editor
-        return (*closed, *((Edit.insert(after.start, "---#}\n"),) if has_next else ()))
+    if line == 1 and source.line(0).strip() == "{#---":
+        # An editor indents the line, or closes the brace.
+        cleared = (
+            (Edit(here, ""),) if source.slice(here).strip() in {"", "}"} and here.start < here.end else ()
+        )
+        is_unclosed = has_next and "---#}" not in source.text
+        return (*cleared, *((Edit.insert(after.start, "---#}\n"),) if is_unclosed else ()))
     if line == 0 or source.line(line).strip():
         return ()
     above = source.line_span(line - 1)
