@@ -157,6 +157,20 @@ def test_tags_that_are_typed_out_are_closed_once(workbench: Workbench, notes: Pa
     workbench.screenshot("tags")
 
 
+def test_pasted_lines_are_indented_as_the_text_around_them(workbench: Workbench, notes: Path) -> None:
+    page = workbench.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.evaluate("text => navigator.clipboard.writeText(text)", "First:\n- second\n\nThird")
+    workbench.go_to(9)
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Control+V")
+    expect(workbench.line("Third")).to_be_visible()
+    page.keyboard.press("Control+S")
+    lines = "    First:\n    - second\n\n    Third\n"
+    wait_until(lambda: notes.read_text("utf-8") == BEFORE + lines)
+
+
 def test_a_metric_is_renamed_in_the_header_and_in_its_file(workbench: Workbench, example: Path) -> None:
     workbench.open_file(PROMPT)
     expect(workbench.lens("Preview")).to_be_visible()

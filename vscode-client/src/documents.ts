@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { anyPrompt, CANDIDATES, looksLikePrompt, SAVED_KEY, SETTINGS } from "./promptFiles";
 
-const LANGUAGE = "yaml-jinja-prompt";
+export const LANGUAGE = "yaml-jinja-prompt";
 
 /** Prompts by our own language, and by name where another extension owns the language of the file. */
 export const DOCUMENTS = [

@@ -17,6 +17,7 @@ import {
 } from "./documents";
 import { Keys, redactSecrets } from "./keys";
 import { offerRemedy } from "./offerRemedy";
+import { registerPasteProvider } from "./pasteProvider";
 import { PREVIEW_VIEW, PreviewPanel } from "./preview/panel";
 import { PromptsView } from "./prompts/view";
 import { onSelectedPython } from "./python";
@@ -68,6 +69,7 @@ export function activate(context: vscode.ExtensionContext): void {
       results.restore(panel);
     }),
     registerAgentTools(client),
+    registerPasteProvider(),
     countTokens(client, preview),
     startWhenNeeded(server, isProject),
     previewFirstPrompt(client, preview),
