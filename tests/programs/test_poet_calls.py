@@ -32,6 +32,18 @@ def found(folder: Path, text: str) -> list[str]:
     return [text[finding.span.start : finding.span.end] for finding in findings]
 
 
+def test_a_function_that_returns_a_variable_builds_its_prompt(tmp_path: Path) -> None:
+    text = PROGRAM.replace("prompt.messages", "prompt")
+    text += "\ndef ask(data):\n    made = build(data)\n    return made.to_string()\n"
+    assert found(tmp_path, text) == ["to_string"]
+
+
+def test_an_encoding_in_a_variable_is_no_function(tmp_path: Path) -> None:
+    text = PROGRAM.replace("def build", 'encode = tiktoken.get_encoding("o200k_base")\n\ndef build')
+    assert found(tmp_path, text) == ["encode"]
+    assert found(tmp_path, text.replace('k_base")', 'k_base").encode')) == []
+
+
 def test_data_in_keywords_become_the_dict_that_they_are(tmp_path: Path) -> None:
     text = PROGRAM.replace("template_data=data", "**values")
     text = text.replace("    prompt = ", '    values = {"name": data}\n    prompt = ', 1)
@@ -61,6 +73,13 @@ def test_data_in_keywords_become_the_dict_that_they_are(tmp_path: Path) -> None:
         ("prompt.messages", "prompt.messages[0].content", ".content"),
         ("prompt.messages", "[each.role for each in prompt.messages]", ".role"),
         ("prompt.messages", 'prompt.parts[-1]["content"]', '["content"]'),
+        ("prompt.messages", 'prompt.messages[0]["contents"]', '"contents"'),
+        ("prompt.messages", "[each.text for each in prompt.parts]", "text"),
+        ("prompt.messages", "prompt.tokens.total", "total"),
+        ("prompt.messages", "len(prompt)", "prompt"),
+        ("prompt.messages", 'prompt["messages"]', '["messages"]'),
+        ("prompt.messages", "create(messages=prompt)", "prompt"),
+        ("prompt.messages", 'prompt.lreplace_at("a", "b", part="c")', "part"),
         ("prompt.tokenize()", "prompt.tokenize", "tokenize"),
         (
             CUT,

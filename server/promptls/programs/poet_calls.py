@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.program import Function, Program, is_open, own_nodes, unknown_arguments
+from promptls.programs.program import (
+    Function,
+    Program,
+    is_open,
+    own_nodes,
+    suggest_literal,
+    unknown_arguments,
+)
 from promptls.security.files import is_file
 from promptls.syntax.python_places import arguments, last_name, text_of
 from promptls.text.positions import Span
@@ -46,6 +53,8 @@ CONSTRUCTOR: Final = (
 """The parameters of Prompt Poet's `Prompt`, in order."""
 TRUNCATE: Final = ("token_limit", "truncation_step")
 """The parameters of its `truncate`, in order."""
+_REPLACE: Final = ("old", "new", "index")
+"""The parameters of its `lreplace_at`, in order."""
 _METHODS: Final = frozenset({"get_section_token_counts", "lreplace_at", "tokenize", "truncate"})
 _PROPERTIES: Final = frozenset(
     {"messages", "parts", "pretruncation_parts", "pretruncation_string", "pretruncation_tokens"}
@@ -79,7 +88,11 @@ def findings_in_poet_calls(program: Program) -> Iterator[Finding]:
         if isinstance(node, ast.Import)
         for alias in node.names
     )
-    builders = frozenset(node.name for node in program.own_functions if _is_builder(program, node))
+    builders = {
+        node.name: is_exact
+        for node in program.own_functions
+        if (is_exact := _built_by(program, node)) is not None
+    }
     for node in (program.tree, *program.functions):
         nodes = list(own_nodes(node))
         made = [call for call in nodes if isinstance(call, ast.Call) and _is_prompt(program, call)]
@@ -98,13 +111,17 @@ def _is_class(program: Program, node: ast.expr) -> bool:
     return program.meaning(node) == ("prompt_poet", "Prompt")
 
 
-def _is_builder(program: Program, function: Function) -> bool:
-    """Return whether a function returns a prompt, by its annotation or its only `return`."""
-    if function.returns is not None:
-        return _is_class(program, function.returns)
+def _built_by(program: Program, function: Function) -> bool | None:
+    """Return whether the prompt that a function returns is exactly Prompt Poet's; None if it returns none.
+
+    Its only `return` says so, or its annotation, which may mean a subclass.
+    """
     values = [node.value for node in own_nodes(function) if isinstance(node, ast.Return | ast.Yield)]
-    made = values[0] if len(values) == 1 and not function.decorator_list else None
-    return isinstance(made, ast.Call) and _is_class(program, made.func)
+    made = program.resolved(values[0]) if len(values) == 1 and not function.decorator_list else None
+    if isinstance(made, ast.Call) and _is_class(program, made.func):
+        return True
+    is_annotated = function.returns is not None and _is_class(program, function.returns)
+    return False if is_annotated else None
 
 
 def _is_prompt(program: Program, call: ast.Call) -> bool:
@@ -119,7 +136,8 @@ def _constructor(program: Program, call: ast.Call, *, is_poet: bool) -> Iterator
     if is_poet:
         yield from unknown_arguments(program, call, "`Prompt` has no argument `{}`", CONSTRUCTOR)
         encode = given.get("encode_func")
-        if isinstance(encode, ast.Call) and last_name(encode.func) in _ENCODINGS:
+        encoding = program.resolved(encode)
+        if encode is not None and isinstance(encoding, ast.Call) and last_name(encoding.func) in _ENCODINGS:
             span = program.span(encode)
             fix = Fix("Insert `.encode`", (Edit.insert(span.end, ".encode"),), preferred=True)
             yield Finding(span, "`encode_func` is a function: the `encode` of this encoding", (fix,))
@@ -246,7 +264,7 @@ def _prompts(
     scope: ast.Module | Function,
     nodes: list[ast.AST],
     made: set[int],
-    builders: frozenset[str],
+    builders: Mapping[str, bool],
 ) -> dict[str, _Prompt]:
     """Return the variables of a scope that are bound once, to a prompt."""
     prompts: dict[str, _Prompt] = {}
@@ -258,7 +276,7 @@ def _prompts(
                 ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=called)))
                 | ast.Assign(targets=[ast.Name(id=name)], value=ast.Await(ast.Call(func=ast.Name(id=called))))
             ) if called in builders:
-                prompts[name] = _Prompt(None, is_exact=False)
+                prompts[name] = _Prompt(None, is_exact=builders[called])
     bound = Counter(
         node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
     )
@@ -287,6 +305,8 @@ def _variables(
             made = prompts[name].made
             if made is not None:
                 yield from _truncate(program, cut, made, name, scope)
+        elif isinstance(cut.func, ast.Attribute) and cut.func.attr == "lreplace_at":
+            yield from unknown_arguments(program, cut, "`lreplace_at` has no argument `{}`", _REPLACE)
 
 
 def _calls(nodes: list[ast.AST], uses: _Uses) -> list[ast.Call]:
@@ -316,6 +336,33 @@ def _attributes(
             yield Finding(rest, message, () if call.args or call.keywords else (fix,))
     yield from _misused(program, nodes, uses)
     yield from _items(program, nodes, uses)
+    yield from _as_other_type(program, nodes, prompts)
+
+
+def _as_other_type(
+    program: Program, nodes: list[ast.AST], prompts: Mapping[str, _Prompt]
+) -> Iterator[Finding]:
+    """Yield the prompts that are used as a mapping, as a list or as messages."""
+    for node in nodes:
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str() as key)):
+                fixed, message = f".{key}" if key in MEMBERS else "", "a prompt has attributes, and no keys"
+                span = Span(program.span(node.value).end, program.span(node).end)
+            case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name) as given]):
+                fixed = ""
+                message = "a prompt has no length; its `tokens`, `parts` and `messages` have one"
+                span = program.span(given)
+            case ast.keyword(arg="messages", value=ast.Name(id=name) as given):
+                end = program.span(given).end
+                fixed, message, span = ".messages", "this is the prompt, and not its messages", Span(end, end)
+            case _:
+                continue
+        if name in prompts:
+            place = program.span(given) if span.is_empty() else span
+            fixes = (
+                (Fix(f"Change to `{name}{fixed}`", (Edit(span, fixed),), preferred=True),) if fixed else ()
+            )
+            yield Finding(place, message, fixes)
 
 
 def _misused(program: Program, nodes: list[ast.AST], uses: _Uses) -> Iterator[Finding]:
@@ -347,6 +394,21 @@ def _misused(program: Program, nodes: list[ast.AST], uses: _Uses) -> Iterator[Fi
 
 
 _NO_MESSAGES: Final = {"string": "one text", "parts": "parts", "tokens": "tokens"}
+_TYPES: Final[Mapping[str, type]] = {
+    "messages": list,
+    "parts": list,
+    "pretruncation_parts": list,
+    "pretruncation_string": str,
+    "pretruncation_tokens": list,
+    "string": str,
+    "template_data": dict,
+    "tokens": list,
+}
+"""The types of a prompt's properties."""
+_OF_MESSAGES: Final = ("role", "content")
+_OF_PARTS: Final = frozenset(
+    {"name", "content", "role", "expected_template_data_keys", "tokens", "truncation_priority", "sections"}
+)
 
 
 def _items(program: Program, nodes: list[ast.AST], uses: _Uses) -> Iterator[Finding]:
@@ -372,6 +434,7 @@ def _items(program: Program, nodes: list[ast.AST], uses: _Uses) -> Iterator[Find
         return ""
 
     for node in nodes:
+        yield from _unknown_members(program, node, uses, items_of)
         match node:
             case ast.Attribute(value=value, attr="role" | "content" as name) if items_of(value) == "messages":
                 span = Span(program.span(value).end, program.span(node).end)
@@ -384,6 +447,33 @@ def _items(program: Program, nodes: list[ast.AST], uses: _Uses) -> Iterator[Find
                 span = Span(program.span(value).end, program.span(node).end)
                 fixes = (Fix.change_to(span, f".{name}", preferred=True),) if name.isidentifier() else ()
                 yield Finding(span, "a part has attributes, and no keys", fixes)
+
+
+def _unknown_members(
+    program: Program, node: ast.AST, uses: _Uses, items_of: Callable[[ast.expr], str]
+) -> Iterator[Finding]:
+    """Yield what a property of a prompt, a message or a part does not have.
+
+    `items_of` returns the property whose item an expression is.
+    """
+    match node:
+        case ast.Attribute(value=ast.Attribute(attr=owner) as use, attr=name) if use in uses:
+            kind = _TYPES.get(owner)
+            if kind is not None and not hasattr(kind, name):
+                span = program.places.attribute_span(node)
+                yield Finding(span, f"`{owner}` is a `{kind.__name__}`, which has no `{name}`")
+        case ast.Subscript(value=value, slice=ast.Constant(value=str() as name) as key, ctx=ast.Load()) if (
+            items_of(value) == "messages" and name not in _OF_MESSAGES
+        ):
+            message = f"a message has no `{name}`, only `role` and `content`"
+            yield suggest_literal(program, key, message, nearest(name, _OF_MESSAGES))
+        case ast.Attribute(value=value, attr=name, ctx=ast.Load()) if (
+            items_of(value) in {"parts", "pretruncation_parts"}
+            and name not in _OF_PARTS
+            and not name.startswith("_")
+        ):
+            span = program.places.attribute_span(node)
+            yield Finding.suggest(span, f"a part has no `{name}`", nearest(name, _OF_PARTS))
 
 
 def _is_counted(scope: ast.AST, name: str, cut: ast.Call) -> bool:
