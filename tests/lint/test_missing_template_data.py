@@ -60,6 +60,11 @@ def test_the_call_is_a_related_place(tmp_path: Path) -> None:
         ('"{{ x }}"', "'say \"a\"'", True),
         ("{{ x }}", "'note: a'", True),
         ("{{ x }}", "'a note'", False),
+        ("|\n    {{ escape_special_characters(x) }}", "5", True),
+        ("|\n    {{ escape_special_characters(x) }}", "None", True),
+        ("|\n    {{ escape_special_characters(x) }}", "[name]", True),
+        ("|\n    {{ escape_special_characters(x) }}", "name", False),
+        ("|\n    {% if x %}{{ escape_special_characters(x) }}{% endif %}", "None", False),
     ],
 )
 def test_a_text_that_breaks_the_yaml_is_an_error(

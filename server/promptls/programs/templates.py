@@ -21,7 +21,7 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.names.template_names import leading_references
 from promptls.semantic.template import Template
 from promptls.semantic.types.assignability import KnownValue
-from promptls.syntax.python_places import PythonPlaces, last_name
+from promptls.syntax.python_places import PythonPlaces, last_name, text_of
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.workspace.configuration_files import ConfigurationFiles
@@ -126,7 +126,16 @@ def halved_braces(text: str, path: str, severity: Severity | None) -> Iterator[F
     places = PythonPlaces(text)
     for raw in raw_templates_in(text, path):
         node = raw.scope.resolved(raw.node)
-        if raw.call is None or not isinstance(node, ast.JoinedStr):
+        if raw.call is None:
+            continue
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+            text = text_of(raw.scope.resolved(node.func.value)) or ""
+            tag = next((each[0] for each in _DOUBLED.finditer(text) if each[1] in raw.call.keys), None)
+            if tag is not None:
+                message = f"`format` makes `{tag[1:-1]}` of `{tag}`, which Jinja leaves as it is"
+                span = places.attribute_span(node.func)
+                yield Finding(span, message, rule=single_brace.name, severity=severity)
+        if not isinstance(node, ast.JoinedStr):
             continue
         whole = places.span(node)
         fixes = tuple(_without_f(text, whole))

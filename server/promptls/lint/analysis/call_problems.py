@@ -16,6 +16,7 @@ from promptls.semantic.parts import chunk_items
 from promptls.semantic.printed_inputs import printed_inputs
 from promptls.semantic.template import Template
 from promptls.semantic.types.assignability import (
+    NOTHING,
     KnownFunction,
     KnownValue,
     Mismatch,
@@ -113,6 +114,7 @@ def call_problems(
         for name, shape in passed.items() if not call.is_jinja else ():
             if isinstance(shape, KnownValue) and isinstance(shape.value, str) and name in read:
                 yield from _broken(template, call, name, shape.value)
+            yield from _not_escaped(template, call, name, shape)
         for name in sorted(call.keys & INJECTED if not call.is_jinja else ()):
             yield CallProblem(call, "refused", name, start)
         for name in sorted(unread if not call.has_fields else ()):
@@ -250,6 +252,25 @@ def _broken(template: Template, call: TemplateCall, name: str, value: str) -> It
                 detail = _WORDS[style] + _REMEDY.format(name)
                 yield CallProblem(call, "broken", name, span, detail, ends_block=style in _BLOCK_STYLES)
                 return
+
+
+_NO_TEXTS: Final = {"number": "a number", "boolean": "a boolean", "list": "a list", "mapping": "a mapping"}
+
+
+def _not_escaped(template: Template, call: TemplateCall, name: str, shape: Shape) -> Iterator[CallProblem]:
+    """Yield the place where `escape_special_characters` certainly gets a value that is no text."""
+    what = "None" if shape == NOTHING else _NO_TEXTS.get(shape.kind)
+    if what is None:
+        return
+    for located in template.source.root.placed():
+        for start, node in expressions_in(located.chunk) if name in located.chunk.text else ():
+            match node:
+                case Call(function=Name(name="escape_special_characters"), arguments=(Name() as given,)):
+                    span = given.span.shifted(start + located.start)
+                    if given.name == name and _is_certain(template, name, span):
+                        detail = f"`escape_special_characters` takes a text, and not {what}"
+                        yield CallProblem(call, "broken", name, span, detail)
+                        return
 
 
 def _may_break(value: str) -> bool:
