@@ -145,6 +145,7 @@ WRONG = {
     ),
     "a dataset without a name": ("Dataset(backend='inmemory')", "Dataset"),
     "a row in two arguments": ("d = Dataset('d')\nd.append('a', 1)", "1"),
+    "a list of rows": ("d = Dataset('d')\nd.append([row])", "[row]"),
     "a row in keywords": ("d = Dataset('d')\nd.append(id=1)", "id"),
     "a method that no dataset has": ("d = Dataset('d')\nd.extend([])", "extend"),
     "an awaited method of a dataset": (
@@ -464,6 +465,10 @@ prompt.format(ticket="It broke")
         ("Sort.", "Sort as {bug}.", "{bug"),
         ("Sort.", "Sort as {.", '"Sort as {."'),
         ('format(ticket="It broke")', "format()", "prompt.format"),
+        ('format(ticket="It broke")', 'format("It broke")', '"It broke"'),
+        ('output_type="str"', 'output_type="json"', '"bug"'),
+        ("prompt.format(", 'prompt.save(path="a")\nprompt.format(', "path"),
+        ("prompt.format(", "model.invoke(prompt.to_string())\nprompt.format(", "prompt.to_string()"),
     ],
 )
 def test_a_wrong_prompt_object_is_reported(tmp_path: Path, old: str, new: str, place: str) -> None:

@@ -66,11 +66,42 @@ def found(text: str) -> list[str]:
         ("instruction =", "instructions =", "instructions"),
         ("output_model = Sorted", "output_model = Ticket", "Ticket"),
         ("output_model =", "output_models =", "output_models"),
+        ("    output_model = Sorted\n", "", "PydanticPrompt[Ticket, Sorted]"),
     ],
 )  # fmt: skip
 def test_a_wrong_example_of_a_prompt_class_is_reported(old: str, new: str, place: str) -> None:
     assert found(CLASS) == []
     assert found(CLASS.replace(old, new)) == [place]
+
+
+ASKED = (
+    CLASS
+    + """
+async def main(llm):
+    prompt = Sorting()
+    result = await prompt.generate(llm=llm, data=Ticket(text="a"))
+    print(result.label)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("result.label", "result.lable", "lable"),
+        ("await prompt", "prompt", "prompt.generate"),
+        (", data=", ", input=", "input"),
+        ('data=Ticket(text="a")', 'data=Sorted(label="a")', 'Sorted(label="a")'),
+    ],
+)
+def test_a_prompt_in_a_variable_has_its_own_input_and_output(old: str, new: str, place: str) -> None:
+    assert found(ASKED) == []
+    assert found(ASKED.replace(old, new)) == [place]
+
+
+def test_a_base_class_leaves_its_models_to_other_classes() -> None:
+    text = CLASS.replace("    output_model = Sorted\n", "")
+    assert found(f"{text}\nclass Other(Sorting):\n    output_model = Sorted\n") == []
 
 
 def test_a_misspelled_field_has_a_fix() -> None:

@@ -220,6 +220,12 @@ def test_the_metrics_of_an_evaluation_are_a_list_of_objects() -> None:
     assert found(PROGRAM.replace("[Faithfulness(), recall]", "[...]")) == []
 
 
+def test_an_evaluation_takes_a_dataset_and_no_list() -> None:
+    text = "from ragas import evaluate\nevaluate(dataset=[one], metrics=[])\n"
+    assert found(text) == ["[one]"]
+    assert found(text.replace("from ragas", "from promptls")) == []
+
+
 def test_a_misspelled_argument_of_a_dataset_is_found() -> None:
     assert found(f"{PROGRAM}EvaluationDataset(sample=[one])\n") == ["sample"]
 

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.metric_prompts import SCORES
 from promptls.programs.program import Function, Program, own_nodes
+from promptls.programs.ragas_prompts import prompt_class
 from promptls.syntax.python_places import last_name
 from promptls.text.positions import Span
 from promptls.workspace.python_data import is_record
@@ -105,8 +106,9 @@ class _Coroutines:
             case ast.Call(func=function) if self.program.meaning(function) == ("ragas", "aevaluate"):
                 return _Coroutine(node, "aevaluate")
             case ast.Call(func=ast.Attribute(value=owner, attr=method) as function):
+                is_of_ragas = method in _METHODS or bool(prompt_class(self.program, node))
                 is_run = method == "arun" and isinstance(owner, ast.Name) and owner.id in self.experiments
-                if is_run or method in _METHODS:
+                if is_run or is_of_ragas:
                     return _Coroutine(node, ast.unparse(function))
         return None
 

@@ -90,6 +90,8 @@ def _append(program: Program, call: ast.Call) -> Iterator[Finding]:
             if len(call.args) > 1 or others:
                 place = call.args[1] if len(call.args) > 1 else others[0]
                 yield Finding(program.span(place), "`append` takes one row, which is a mapping")
+            elif call.args and isinstance(call.args[0], ast.List | ast.ListComp | ast.Tuple | ast.Constant):
+                yield Finding(program.span(call.args[0]), "`append` takes one row, which is a mapping")
 
 
 def _awaited(program: Program, node: ast.expr) -> Iterator[Finding]:

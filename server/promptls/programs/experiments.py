@@ -237,14 +237,14 @@ def _returns(program: Program, experiment: Function) -> Iterator[Finding]:
         message = f"the experiment `{experiment.name}` returns nothing: every row is an error"
         yield Finding(program.places.name_span(experiment), message)
     for node in nodes:
-        if isinstance(node, ast.Return) and node.value is not None and _is_scalar(node.value):
+        if isinstance(node, ast.Return) and node.value is not None and _is_no_mapping(node.value):
             message = f"the experiment `{experiment.name}` returns a mapping: other results are dropped"
             yield Finding(program.span(node.value), message)
 
 
-def _is_scalar(node: ast.expr) -> bool:
-    """Return whether an expression is a text, a number, a truth value or the value of a metric's result."""
+def _is_no_mapping(node: ast.expr) -> bool:
+    """Return whether an expression is a text, number, truth value or list, or a metric's value."""
     if isinstance(node, ast.Constant):
         return node.value is not None
     is_value = isinstance(node, ast.Attribute) and node.attr in RESULT_FIELDS
-    return is_value or isinstance(node, ast.JoinedStr | ast.Compare)
+    return is_value or isinstance(node, ast.JoinedStr | ast.Compare | ast.List | ast.ListComp)

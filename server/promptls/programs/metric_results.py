@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.program import Function, Program, binds, change_literal, own_nodes, suggest_literal
+from promptls.syntax.python_places import last_name
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
@@ -15,6 +16,8 @@ from promptls.text.suggest import nearest
 Classes: TypeAlias = tuple[object, ...]
 RESULT_FIELDS: Final = frozenset({"value", "reason", "traces"})
 """The attributes of the result of a metric."""
+_OF_SAMPLES: Final = frozenset({"single_turn_score", "multi_turn_score"})
+"""Methods of Ragas that score a sample, and return no coroutine."""
 
 
 class Results(NamedTuple):
@@ -36,8 +39,20 @@ def findings_in_results(results: Results) -> Iterator[Finding]:
         if isinstance(node, ast.Compare):
             sides = (node.left, node.comparators[0])
             yield from _compared(results, node, [_value_of(results, side) for side in sides])
+        elif isinstance(node, ast.If | ast.IfExp | ast.While):
+            yield from _always_true(results, node.test)
         elif results.experiments:
             yield from _compared_rows(results, node)
+
+
+def _always_true(results: Results, test: ast.expr) -> Iterator[Finding]:
+    """Yield the result of a metric of Ragas as a condition, which is true with every text as its value."""
+    tested = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
+    classes = _classes_of(results, tested)
+    is_of_ragas = {package for package, _ in results.program.names.values()} == {"ragas"}
+    if is_of_ragas and classes and all(isinstance(each, str) and each for each in classes):
+        message = "this is true with any value of the metric: compare its `value`"
+        yield Finding(results.program.span(tested), message)
 
 
 def _scored(node: ast.expr | None) -> tuple[ast.expr | None, str]:
@@ -59,11 +74,14 @@ def _awaits(results: Results, function: Function) -> Iterator[Finding]:
                 read |= dict.fromkeys(values, isinstance(node.value, ast.Name))
         elif isinstance(node, ast.Await) and isinstance(node.value, ast.Call):
             metric, method = _scored(node.value)
-            if method == "score" and _metric_named(results, metric):
+            is_of_sample = _is_sample_score(program, node.value)
+            if is_of_sample or (method == "score" and _metric_named(results, metric)):
+                method = last_name(node.value.func)
                 end = program.span(node.value.func).end
                 name = ast.unparse(node.value.func)
-                message = f"`{name}` returns no coroutine; `ascore` is the method to await"
-                yield Finding.suggest(Span(end - len(method), end), message, "ascore", preferred=True)
+                awaited = method.replace("score", "ascore")
+                message = f"`{name}` returns no coroutine; `{awaited}` is the method to await"
+                yield Finding.suggest(Span(end - len(method), end), message, awaited, preferred=True)
     for call, is_alone in read.items():
         if isinstance(call, ast.Call):
             edit = Edit.insert(program.span(call).start, "await ")
@@ -71,6 +89,12 @@ def _awaits(results: Results, function: Function) -> Iterator[Finding]:
             fixes = (Fix("Insert `await`", (edit,), preferred=True),) if is_async and is_alone else ()
             message = f"without `await`, `{ast.unparse(call.func)}` returns a coroutine, which has no value"
             yield Finding(program.span(call.func), message, fixes)
+
+
+def _is_sample_score(program: Program, call: ast.Call) -> bool:
+    """Return whether a call scores a sample of Ragas at once; the program may define such a method itself."""
+    name = last_name(call.func)
+    return name in _OF_SAMPLES and all(each.name != name for each in program.functions)
 
 
 def _metric_named(results: Results, node: ast.expr | None) -> str | None:

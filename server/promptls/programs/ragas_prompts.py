@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from string import Formatter
 from typing import Final, NamedTuple
 
@@ -51,14 +52,13 @@ def findings_in_prompt_classes(program: Program) -> Iterator[Finding]:
     if classes or "generate" in program.text:
         models |= imported(program, _models)
     outputs: dict[str, frozenset[str]] = {}
-    for node in classes:
-        base = next((each for each in node.bases if isinstance(each, ast.Subscript)), None)
-        if base is None or program.library_name(base.value) not in _PROMPT_CLASSES:
-            continue
+    inputs: dict[str, str] = {}
+    for node, base in _prompt_classes(program):
         output = base.slice.elts[-1] if isinstance(base.slice, ast.Tuple) else None
         own = {each.name for each in node.body if isinstance(each, Function)}
         if isinstance(output, ast.Name) and output.id in models and "generate" not in own:
             outputs[node.name] = frozenset(models[output.id].fields)
+            inputs[node.name] = ast.unparse(base.slice).strip("()").partition(",")[0]
         yield from _attributes(program, node)
         yield from _other_models(program, node, base.slice, models)
         for target, value in class_values(node):
@@ -68,6 +68,40 @@ def findings_in_prompt_classes(program: Program) -> Iterator[Finding]:
         if isinstance(call.func, ast.Name) and call.func.id in models:
             yield from _fields(program, call, models[call.func.id])
     yield from findings_in_metric_classes(program, outputs)
+    for each in program.nodes if outputs else ():
+        yield from _generated(program, each, lambda call: outputs.get(prompt_class(program, call)))
+        expected = inputs.get(prompt_class(program, each))
+        if isinstance(each, ast.Call) and expected in models:
+            yield from _other_data(program, each, expected, models)
+
+
+def _prompt_classes(program: Program) -> Iterator[tuple[ast.ClassDef, ast.Subscript]]:
+    """Yield the prompt classes at the top level, each with its base class of Ragas."""
+    for node in program.classes:
+        base = next((each for each in node.bases if isinstance(each, ast.Subscript)), None)
+        if base is not None and program.library_name(base.value) in _PROMPT_CLASSES:
+            yield node, base
+
+
+def prompt_class(program: Program, call: ast.AST) -> str:
+    """Return the prompt class of the program whose `generate` a call calls; empty for other calls."""
+    match call:
+        case ast.Call(func=ast.Attribute(value=owner, attr="generate")):
+            match program.resolved(owner):
+                case ast.Call(func=ast.Name(id=name), args=[], keywords=[]):
+                    return name if any(name == node.name for node, _ in _prompt_classes(program)) else ""
+    return ""
+
+
+def _other_data(
+    program: Program, call: ast.Call, expected: str, models: Mapping[str, _Model]
+) -> Iterator[Finding]:
+    """Yield the object that a prompt is given in place of its input."""
+    given = argument(call, "data")
+    made = program.resolved(given)
+    name = ast.unparse(made.func) if isinstance(made, ast.Call) else ""
+    if given is not None and name != expected and name in models:
+        yield Finding(program.span(given), f"this is a `{name}` in place of a `{expected}`")
 
 
 def _attributes(program: Program, node: ast.ClassDef) -> Iterator[Finding]:
@@ -77,8 +111,13 @@ def _attributes(program: Program, node: ast.ClassDef) -> Iterator[Finding]:
     for name, place in names.items() if missing else ():
         meant = next((each for each in missing if is_typo(name, each)), None)
         if meant is not None:
+            missing.remove(meant)
             message = f"Ragas does not read `{name}` of a prompt"
             yield Finding.suggest(program.span(place), message, meant, preferred=True)
+    lacked = [each for each in missing if each in {"input_model", "output_model"}]
+    is_base = any(node.name in map(ast.unparse, each.bases) for each in program.classes)
+    if len(lacked) == 1 and not is_base:
+        yield Finding(program.span(node.bases[0]), f"the prompt has no {in_code(lacked)}")
 
 
 def _other_models(
@@ -209,6 +248,10 @@ def findings_in_prompt_objects(program: Program) -> Iterator[Finding]:
     for call in program.calls:
         yield from _prompt(program, call)
         yield from _format(program, call, known)
+        yield from _unfilled(program, call, known)
+        match call.func:
+            case ast.Attribute(value=ast.Name(id=name), attr="save") if name in known:
+                yield from unknown_arguments(program, call, "`save` has no argument `{}`", ["cache_dir"])
 
 
 def _is_prompt_object(program: Program, call: ast.Call) -> bool:
@@ -317,6 +360,7 @@ def _literal_examples(program: Program, call: ast.Call) -> Iterator[Finding]:
         written = literal_texts(ast.List(places))
         if written is None or not isinstance(example, ast.Dict) or None in example.keys:
             continue
+        yield from _no_json(program, call, output, dict(zip(written, example.values, strict=True)))
         for key in (key for key in keys if key not in written):
             meant = nearest(key, [each for each in written if each not in keys])
             if meant is None:
@@ -325,6 +369,22 @@ def _literal_examples(program: Program, call: ast.Call) -> Iterator[Finding]:
             wrong = places[written.index(meant)]
             fix = change_literal(program, wrong, key)
             yield Finding(program.span(wrong), f"the example has no `{key}`, but `{meant}`", (fix,))
+
+
+def _no_json(
+    program: Program, call: ast.Call, output: ast.expr | None, example: Mapping[str, ast.expr]
+) -> Iterator[Finding]:
+    """Yield the text that an example has as its output where the prompt object wants JSON."""
+    kind = argument(call, "output_type")
+    written = example.get(text_of(output) or "")
+    text = text_of(written)
+    if written is None or text is None or (kind is not None and text_of(kind) != "json"):
+        return
+    try:
+        json.loads(text)
+    except ValueError:
+        message = "this output is no JSON, which the `output_type` of the prompt is: Ragas refuses it"
+        yield Finding(program.span(written), message)
 
 
 def _in_all_examples(key: ast.expr, keys: list[str], examples: ast.expr | None) -> str | None:
@@ -347,7 +407,10 @@ def _format(program: Program, call: ast.Call, known: Mapping[str, list[str]]) ->
             keys = known.get(name)
         case _:
             keys = None
-    if keys is None or call.args or is_open(call):
+    if keys is None or is_open(call):
+        return
+    if call.args:
+        yield Finding(program.span(call.args[0]), f"`format` takes its inputs by name: `{keys[0]}=…`")
         return
     given = {keyword.arg for keyword in call.keywords}
     missing = [key for key in keys if key not in given]
@@ -356,6 +419,19 @@ def _format(program: Program, call: ast.Call, known: Mapping[str, list[str]]) ->
         yield unknown_argument(program, keyword, f"the prompt has no input `{keyword.arg}`", missing)
     if missing and not unknown:
         yield Finding(program.span(call.func), f"the prompt needs {in_code(missing)}")
+
+
+def _unfilled(program: Program, call: ast.Call, known: Mapping[str, list[str]]) -> Iterator[Finding]:
+    """Yield the text of a prompt object, with its inputs not filled in, that a model is asked."""
+    match call:
+        case ast.Call(
+            func=ast.Attribute(attr="invoke" | "ainvoke"),
+            args=[ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="to_string")) as text, *_],
+        ) if name in known:
+            message = (
+                f"this text has `{{{known[name][0]}}}` in place of the input: `{name}.format(…)` fills it in"
+            )
+            yield Finding(program.span(text), message)
 
 
 def _input_keys(program: Program) -> dict[str, list[str]]:
@@ -403,8 +479,7 @@ def findings_in_metric_classes(program: Program, fields: Mapping[str, frozenset[
             yield from _decorator(program, node)
             yield from _methods(program, node, bases)
         prompts = _prompts(node, fields)
-        if prompts:
-            yield from _generated(program, node, prompts)
+        yield from _generated_in(program, node, prompts)
 
 
 def _columns(program: Program, node: ast.ClassDef) -> Iterator[Finding]:
@@ -468,31 +543,35 @@ def _prompts(node: ast.ClassDef, fields: Mapping[str, frozenset[str]]) -> dict[s
     return found
 
 
-def _generated(
+def _generated_in(
     program: Program, node: ast.ClassDef, prompts: Mapping[str, frozenset[str]]
 ) -> Iterator[Finding]:
-    """Yield wrong arguments of `generate`, and fields that its result does not have."""
-    for function in node.body:
-        if not isinstance(function, Function):
-            continue
-        for each in ast.walk(function):
-            match each:
-                case ast.Call() if _asked(each) in prompts and not is_open(each):
-                    message = "`generate` has no argument `{}`"
-                    yield from unknown_arguments(program, each, message, sorted(_GENERATE))
-                case ast.Attribute(value=ast.Name() as output, attr=attribute):
-                    made = program.resolved(output)
-                    known = prompts.get(_asked(made.value) if isinstance(made, ast.Await) else "")
-                    if known is None:
-                        continue
-                    if attribute not in known and not attribute.startswith(("_", *_MODEL_METHODS)):
-                        meant = nearest(attribute, known)
-                        message = f"the output of the prompt has no `{attribute}`"
-                        if meant is None:
-                            fields = in_code(sorted(known))
-                            message = f"the output of the prompt has {fields}, and no `{attribute}`"
-                        span = program.places.attribute_span(each)
-                        yield Finding.suggest(span, message, meant, preferred=True)
+    """Yield the wrong uses of the prompts that a metric has as attributes."""
+    for each in ast.walk(node) if prompts else ():
+        yield from _generated(program, each, lambda call: prompts.get(_asked(call)))
+
+
+def _generated(
+    program: Program, node: ast.AST, fields_of: Callable[[ast.AST], frozenset[str] | None]
+) -> Iterator[Finding]:
+    """Yield wrong arguments of `generate`, and a field that its result does not have.
+
+    `fields_of` returns the fields of the result of a call; None if it does not call a known prompt.
+    """
+    match node:
+        case ast.Call() if fields_of(node) is not None and not is_open(node):
+            yield from unknown_arguments(program, node, "`generate` has no argument `{}`", sorted(_GENERATE))
+        case ast.Attribute(value=ast.Name() as output, attr=attribute):
+            made = program.resolved(output)
+            known = fields_of(made.value) if isinstance(made, ast.Await) else None
+            if known is None or attribute in known or attribute.startswith(("_", *_MODEL_METHODS)):
+                return
+            meant = nearest(attribute, known)
+            message = f"the output of the prompt has no `{attribute}`"
+            if meant is None:
+                message = f"the output of the prompt has {in_code(sorted(known))}, and no `{attribute}`"
+            span = program.places.attribute_span(node)
+            yield Finding.suggest(span, message, meant, preferred=True)
 
 
 def _asked(node: ast.AST) -> str:

@@ -325,6 +325,7 @@ class _Samples:
                 [call.func.value], rows, self._names(rows), self._program.stored_attributes
             )
             return
+        yield from self._no_dataset(call, given.get("dataset"))
         listed = self._resolved(given.get("metrics"))
         yield from self._no_list(listed)
         metrics = listed.elts if isinstance(listed, ast.List) else []
@@ -333,6 +334,15 @@ class _Samples:
         else:
             rows = [*self._rows_of_dataset(given.get("dataset"))]
             yield from self._unmet(metrics, rows, self._names(rows), self._mentioned)
+
+    def _no_dataset(self, call: ast.Call, dataset: ast.expr | None) -> Iterator[Finding]:
+        """Yield a list in place of a dataset, which Ragas does not evaluate."""
+        made = self._resolved(dataset)
+        is_of_ragas = self._program.meaning(call.func)[0] == "ragas"
+        if dataset is not None and is_of_ragas and isinstance(made, ast.List | ast.ListComp | ast.Dict):
+            kind = "mapping" if isinstance(made, ast.Dict) else "list"
+            message = f"a dataset is an `EvaluationDataset`, and this is a {kind}"
+            yield Finding(self._program.span(dataset), message)
 
     def _rows_of_dataset(self, node: ast.expr | None) -> list[ast.expr]:
         """Return the rows of an `EvaluationDataset`; nothing if they are not all known."""
