@@ -388,7 +388,7 @@ def test_an_undefined_class_is_reported_once() -> None:
 
 def test_a_misspelled_import_of_an_evaluator_is_reported_where_it_is_imported() -> None:
     text = "from opencompass.openicl import AccEvaluatr, GenInferencer, ZeroRetriever\n"
-    evaluation = "q_eval_cfg = dict(evaluator=dict(type=AccEvaluator))\n"
+    evaluation = "e = dict(evaluator=dict(type=AccEvaluator))\n"
     assert found(text + one("'{question}'") + evaluation) == [("unknown-evaluation-key", "AccEvaluatr")]
 
 
@@ -602,6 +602,13 @@ def test_options_of_columns_with_a_common_beginning_are_compared() -> None:
         (", options='ABCD'", "", "first_option_postprocess"),
         ("'{question}'", "dict(round=[dict(role='HUMAN', prompt={'{question}'})])", "{'{question}'}"),
         ("abbr='b'", "abbr='a'", "'a'"),
+        ("pred_postprocessor=", "pred_postprocess=", "pred_postprocess"),
+        ("type=AccEvaluator)", "type=AccEvaluator, pred_role='BOT')", "pred_role"),
+        ("N = 1", "models = [dict(type='M', abbr='m'), dict(type='M', abbr='m')]", "'m'"),
+        ("N = 1", "m = dict(type='M', max_out_len=9, max_seq_len=8)", "9"),
+        ("N = 1", "b_datasets = dict(type='D', abbr='c', reader_cfg=a_reader_cfg)", "dict"),
+        ("N = 1", "infer = dict(runner=dict(type=LocalRunner, debug=True))", "dict"),
+        ("N = 1", "eval = dict(runner=dict(type=LocalRunner, task=OpenICLInferTask))", "OpenICLInferTask"),
         ("abbr='a', type", "abbr='{N}', type", "'{N}'"),
         (
             "dict(abbr='b', type='D', reader_cfg=a_reader_cfg, infer_cfg=a_infer_cfg, eval_cfg",
@@ -611,7 +618,8 @@ def test_options_of_columns_with_a_common_beginning_are_compared() -> None:
     ],
 )
 def test_a_value_that_its_key_cannot_use_is_found(old: str, new: str, place: str) -> None:
-    values = f"{VALUES}N = 1\n"
+    imports = "from opencompass.runners import LocalRunner\nfrom opencompass.tasks import OpenICLInferTask\n"
+    values = f"{imports}{VALUES}N = 1\n"
     assert found(values) == []
     assert found(values.replace(old, new, 1)) == [("unknown-evaluation-key", place)]
 
@@ -812,7 +820,8 @@ def test_a_misspelled_column_of_a_judge_is_found() -> None:
     assert found(judged("predicion")) == [(FIELD, "{predicion}")]
     assert found(judged("refrence")) == [(FIELD, "{refrence}")]
     assert found(judged("prediction")) == found(judged("obj_gold} {prediction")) == []
-    assert found(judged("predictions", "LMEvaluator")) == []
+    assert found(judged("predictions", "LMEvaluator")) == [(FIELD, "{predictions}")]
+    assert found(judged("prediction1", "LMEvaluator")) == []
 
 
 @pytest.mark.parametrize(
@@ -957,6 +966,24 @@ def test_a_summarizer_names_the_datasets_of_the_run(old: str, new: str, places: 
     assert old in text
     assert found(text) == []
     assert [words for _, words in found(text.replace(old, new, 1)) if words != "more"] == places
+
+
+def test_the_lists_of_a_base_are_read_in_a_call_of_read_base() -> None:
+    files = {"neighbor.py": "a_datasets = []\n"}
+    start = "from mmengine.config import read_base\n"
+    text = f"{start}with read_base():\n    from .neighbor import a_datasets\n{WHOLE}"
+    rule = "unknown-evaluation-key"
+    assert (rule, "read_base") not in found(text, files)
+    assert (rule, "read_base") in found(text.replace("read_base():", "read_base:"), files)
+    outside = text.replace(start, f"{start}from .neighbor import a_datasets\n")
+    assert found(outside, files).count((rule, "a_datasets")) == 1
+
+
+def test_an_evaluation_that_the_only_dataset_lacks_is_found() -> None:
+    text = WHOLE.replace(", eval_cfg=evaluation", "").replace("evaluation =", "q_eval_cfg =")
+    own = "class Rows: ...\nclass Llama2Chat: ...\nclass Naive: ...\nclass Local: ...\ndef clean(text): ...\n"
+    assert found(text + own) == [("unknown-evaluation-key", "q_eval_cfg")]
+    assert found(text.replace("dict(type=Rows,", "dict(type=Rows, **KEYS,") + own + "KEYS = {}\n") == []
 
 
 def test_the_first_with_needs_no_import_of_read_base() -> None:

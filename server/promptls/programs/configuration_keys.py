@@ -54,7 +54,14 @@ _OF_RUNS: Final[Mapping[str, frozenset[str]]] = {
 
 def key_problems(tree: ConfigurationTree, interpreter: Interpreter) -> Iterator[Finding]:
     """Yield the keys that OpenCompass does not read, needs, or reads of other mappings."""
-    for find in (_wrong_keys, _called_classes, _models_without_class, _repeated_keys, _repeated_labels):
+    for find in (
+        _wrong_keys,
+        _in_evaluators,
+        _called_classes,
+        _models_without_class,
+        _repeated_keys,
+        _repeated_labels,
+    ):
         yield from find(tree)
     yield from _lost_keys(tree, interpreter)
     for find in (_mistaken, _misnamed, _odd_keys, _of_runs):
@@ -88,6 +95,15 @@ def _wrong_keys(tree: ConfigurationTree) -> Iterator[Finding]:
             )
             if missing is not None and missing[0] not in tree.keys_set_later:
                 yield Finding(tree.span(node.func), missing[1])
+
+
+def _in_evaluators(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the `pred_role` of an evaluator, which is a key beside it."""
+    for evaluator in tree.values_at("evaluator"):
+        for keyword in evaluator.keywords if isinstance(evaluator, ast.Call) else ():
+            if keyword.arg == "pred_role":
+                message = "no evaluator takes a `pred_role`: it belongs beside `evaluator`"
+                yield Finding(tree.span(keyword), message)
 
 
 def _missing_key(
@@ -182,7 +198,13 @@ def _typos(node: ast.Call, message: str, known: Collection[str], places: PythonP
     """Yield the keys of a mapping that are typos of one of the `known` that it lacks."""
     keys = {keyword.arg for keyword in node.keywords}
     for keyword in (each for each in node.keywords if each.arg not in known):
-        meant = only_typo(keyword.arg or "", (each for each in known if each not in keys))
+        free = [each for each in known if each not in keys]
+        longer = [
+            each
+            for each in free
+            if len(keyword.arg or "") >= _MIN_LONG and each.startswith(keyword.arg or "")
+        ]
+        meant = longer[0] if len(longer) == 1 else only_typo(keyword.arg or "", free)
         if meant is not None:
             yield Finding.suggest(places.span(keyword), f"{message} `{keyword.arg}`", meant, preferred=True)
 

@@ -405,15 +405,18 @@ def _imported_lists(tree: ConfigurationTree) -> Iterator[str]:
 
 
 def _repeated_names(tree: ConfigurationTree, names: Names, interpreter: Interpreter) -> Iterator[Finding]:
-    """Yield the `abbr` that two datasets of a list have: the results of one replace those of the other."""
+    """Yield the `abbr` that two datasets or models of a list have: their results replace each other."""
     if "model_dataset_combinations" in names:
         return  # Each model may have its own dataset of a name.
     own = {*tree.nodes}
     found: dict[ast.AST, Finding] = {}
     for name, items in names.items():
-        if not name.endswith("datasets") or not isinstance(items, list) or id(items) in interpreter.doubted:
+        if not name.endswith(("datasets", "models")) or not isinstance(items, list):
             continue
-        datasets = {id(each): each for each in items if isinstance(each, dict) and "infer_cfg" in each}
+        if id(items) in interpreter.doubted:
+            continue
+        mark = "type" if name.endswith("models") else "infer_cfg"
+        datasets = {id(each): each for each in items if isinstance(each, dict) and mark in each}
         seen: set[str] = set()
         for each in datasets.values():
             abbr = each.get("abbr")
@@ -421,7 +424,8 @@ def _repeated_names(tree: ConfigurationTree, names: Names, interpreter: Interpre
                 continue
             places = [piece.node for piece in pieces_of(abbr) if piece.node in own]
             if abbr in seen and places and places[0] is not None:
-                message = f"another dataset has the `abbr` `{abbr}`: their results are one file"
+                what = "model" if mark == "type" else "dataset"
+                message = f"another {what} has the `abbr` `{abbr}`: their results are one file"
                 found[places[0]] = Finding(tree.span(places[0]), message, severity="warning")
             seen.add(abbr)
     yield from found.values()

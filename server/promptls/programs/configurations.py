@@ -29,6 +29,7 @@ from promptls.programs.configuration_names import (
     missing_imports,
     undefined_names,
 )
+from promptls.programs.configuration_runs import part_problems
 from promptls.programs.configuration_text import UNKNOWN, PositionMap, WrittenDataset, written_dataset
 from promptls.programs.configuration_tree import KNOWN_CLASSES, ConfigurationTree, write_as_calls
 from promptls.programs.configuration_values import hidden_options, run_problems, value_problems
@@ -90,6 +91,7 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
         *undefined_names(tree, names, interpreter),
         *run_problems(tree, names, interpreter),
         *value_problems(tree),
+        *part_problems(tree),
         *class_problems(tree, files),
     ]
     if not _spans(in_prompts, invalid_ppl_template):
@@ -245,7 +247,8 @@ def _blind_judges(names: Names, positions: PositionMap) -> Iterator[Finding]:
             shown = {field[1] for field in fields}
             if kind not in _JUDGES or UNKNOWN in written.text:
                 continue
-            if any(name.startswith("prediction") for name in shown):
+            plural = {name for name in shown if name.isalpha() and is_typo(name, "prediction")}
+            if any(name.startswith("prediction") for name in shown - plural):
                 continue
             others = [field for field in fields if field[1] not in {*columns, *_JUDGE_COLUMNS}]
             misspelled = [field for field in others if is_typo(field[1], "prediction")]

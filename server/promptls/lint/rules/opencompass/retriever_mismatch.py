@@ -45,6 +45,7 @@ from typing import Final
 
 from promptls.dialects.opencompass.vocabulary import (
     DIALOGUE_KEYS,
+    INFERENCERS,
     RETRIEVER_ARGUMENTS,
     RETRIEVERS,
 )
@@ -84,9 +85,8 @@ def retriever_mismatch(chunk: Chunk) -> Iterator[Finding]:
     type_value = retriever.merged("type")
     assert type_value is not None
     place = class_span(type_value, kind)
-    typos = [name for name in RETRIEVERS if is_typo(kind, name)]
-    if kind not in RETRIEVERS and typos:
-        yield misspelled(place, f"OpenCompass has no retriever `{kind}`", kind, typos)
+    if (wrong := _other_class(place, kind)) is not None:
+        yield wrong
         return
     if kind in RETRIEVER_ARGUMENTS:
         yield from _rows(retriever)
@@ -107,6 +107,16 @@ def retriever_mismatch(chunk: Chunk) -> Iterator[Finding]:
     if evaluation.ice is not None:
         yield from _examples(evaluation, evaluation.ice)
         yield from _without_answers(chunk, evaluation, evaluation.ice)
+
+
+def _other_class(place: Span, kind: str) -> Finding | None:
+    """Return the finding for a class that is an inferencer, or a typo of a retriever."""
+    if kind in INFERENCERS:
+        return Finding(place, f"`{kind}` is an inferencer, and no retriever")
+    typos = [name for name in RETRIEVERS if is_typo(kind, name)]
+    if kind in RETRIEVERS or not typos:
+        return None
+    return misspelled(place, f"OpenCompass has no retriever `{kind}`", kind, typos)
 
 
 def _rows(retriever: Mapping) -> Iterator[Finding]:

@@ -215,7 +215,7 @@ def _without_fields(chunk: Chunk, evaluation: Evaluation) -> Finding | None:
     is_sentence = len(text.split()) > 1 and not any(sign in text for sign in "{<")
     if not is_sentence or any(each.tags for each in written):
         return None
-    if any(name in text for name in names):  # in another notation
+    if any(re.search(rf"[^\w\s]{re.escape(name)}\b", text) for name in names):  # in another notation
         return None
     message = "no column is in the prompt, so that every row gets the same one; a field is `{column}`"
     return Finding(max(scalars, key=lambda scalar: scalar.span.end - scalar.span.start).span, message)
