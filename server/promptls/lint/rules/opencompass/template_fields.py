@@ -209,6 +209,8 @@ def _without_fields(chunk: Chunk, evaluation: Evaluation) -> Finding | None:
         return None
     if evaluation.inferencer_class not in {"GenInferencer", *LABEL_INFERENCERS}:
         return None
+    if any(isinstance(body, Mapping) and not [*turns_in(body, "round")] for body in template.bodies):
+        return None  # An empty `round` has a finding of its own.
     written = [written_text(chunk, scalar) for scalar in scalars]
     text = "\n".join(each.text for each in written)
     names = [scalar_text(item) or "" for item in inputs.items]
