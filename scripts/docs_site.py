@@ -1,4 +1,4 @@
-"""What the documentation site adds to `docs/`: pages that lie elsewhere, and the reference of the commands.
+"""Extend the documentation site by pages from other folders, and by the reference of the commands.
 
 A hook of MkDocs, named in `mkdocs.yml`.
 """
@@ -46,7 +46,7 @@ _LINK: Final = re.compile(
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that lie elsewhere."""
+    """Add the pages from other folders."""
     for uri, path in ELSEWHERE.items():
         files.append(File.generated(config, uri, abs_src_path=str(ROOT / path)))
     return files
@@ -99,7 +99,7 @@ def nested(markdown: str) -> str:
 
 
 def _site_uri(path: str) -> str | None:
-    """Return where the site has a file of the repository; None if it has it nowhere."""
+    """Return the site's path of a file of the repository; None if the site does not contain it."""
     uri = next((uri for uri, file in ELSEWHERE.items() if file == path), path.removeprefix("docs/"))
     return uri if uri != path and not (ROOT / path).is_dir() else None
 

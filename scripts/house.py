@@ -2,8 +2,8 @@
 
     python scripts/house.py
 
-Counts what makes code hard to take over: many small files, import lines, import cycles, docstrings that are
-not imperative, names that are defined more than once, and private members of pygls.
+Counts what makes code hard to maintain: small files, import lines, import cycles, docstrings that are not
+imperative, names defined more than once, and private members of pygls.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What holds for every test."""
+"""Fixtures and settings of all tests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ settings.load_profile("same")
 
 
 def pytest_collection_finish() -> None:
-    """Leave what is loaded out of the searches for garbage: it stays until all tests have ended."""
+    """Exclude loaded objects from garbage collection, because they live until all tests have ended."""
     gc.collect()
     gc.freeze()
 
@@ -39,15 +39,15 @@ _RECURSION_LIMIT = sys.getrecursionlimit()
 
 @pytest.fixture(autouse=True)
 def usual_recursion_limit() -> None:
-    """Set the limit of a new process: Hypothesis raises it, and what is nested too deep depends on it."""
+    """Set the limit of a new process, because Hypothesis raises it and results depend on it."""
     sys.setrecursionlimit(_RECURSION_LIMIT)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def trusted_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Trust every folder, in a configuration of this session's own; tests of trust use another one.
+    """Trust every folder, in a configuration for this session; tests of trust use another one.
 
-    Its caches are the session's own too.
+    The session has its own caches too.
     """
     folder = tmp_path_factory.mktemp("configuration")
     decisions = {"form": 1, "folders": {str(Path(folder.anchor)): True}, "keys": []}
@@ -60,27 +60,27 @@ def trusted_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_starts() -> Iterator[None]:
-    """Fork the processes of promptls from ones that have loaded what they need."""
+    """Fork the processes of promptls from ones that have already loaded their modules."""
     with forked_starts():
         yield
 
 
 @pytest.fixture
 def real_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start these processes as users do, where a test is about the process."""
+    """Start these processes as users do, for tests about the process."""
     monkeypatch.setattr(subprocess, "Popen", STARTS)
 
 
 @pytest.fixture(autouse=True)
 def unrestricted_reading() -> Iterator[None]:
-    """Begin each test without the restriction on files that a command of another test has set."""
+    """Start each test without the file restriction that a command of another test has set."""
     with reading_within(lambda: ANYWHERE):
         yield
 
 
 @pytest.fixture(autouse=True)
 def no_error_is_only_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Fail a test in which promptls caught an unexpected exception and went on."""
+    """Fail a test in which promptls caught and logged an unexpected exception."""
     yield
     records = [*caplog.get_records("setup"), *caplog.get_records("call")]
     assert [

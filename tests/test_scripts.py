@@ -65,7 +65,7 @@ def command(path: Path, script: str) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A folder with the scripts, in which programs stand for those that would be downloaded."""
+    """Return a folder with the scripts, with stubs for the programs that they download."""
     folder = tmp_path / "checkout"
     shutil.copytree(ROOT / "scripts", folder / "scripts")
     command(folder / ".venv/bin/python", f'exec {sys.executable} "$@"')

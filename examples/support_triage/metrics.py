@@ -1,4 +1,4 @@
-"""The scores of a triage: are the labels right, is the priority right?"""
+"""Metrics of a triage: are the labels correct, is the priority correct?"""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from promptls import MetricResult, discrete_metric
 
 @discrete_metric(name="labels_exact_match", allowed_values=["correct", "incorrect"])
 def labels_exact_match(prediction: str, expected_labels: str) -> MetricResult:
-    """Whether the predicted labels are exactly the expected ones, in any order."""
+    """Return whether the predicted labels are exactly the expected ones, in any order."""
     predicted = set(answer(prediction).get("labels", []))
     expected = set(expected_labels.split(";")) if expected_labels else set()
     return MetricResult(
@@ -19,7 +19,7 @@ def labels_exact_match(prediction: str, expected_labels: str) -> MetricResult:
 
 @discrete_metric(name="priority_accuracy", allowed_values=["correct", "incorrect"])
 def priority_accuracy(prediction: str, expected_priority: str) -> MetricResult:
-    """Whether the predicted priority is the expected one."""
+    """Return whether the predicted priority is the expected one."""
     predicted = answer(prediction).get("priority")
     return MetricResult(
         value="correct" if predicted == expected_priority else "incorrect",
@@ -28,7 +28,7 @@ def priority_accuracy(prediction: str, expected_priority: str) -> MetricResult:
 
 
 def answer(prediction: str) -> dict[str, Any]:
-    """The model's answer as data; an answer that is not a JSON object is wrong, not missing."""
+    """Return the model's answer as data; an answer that is not a JSON object is incorrect, not missing."""
     try:
         value = json.loads(prediction)
     except ValueError:

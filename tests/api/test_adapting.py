@@ -1,4 +1,4 @@
-"""`Prompt.adapt`: examples in another language, by a model, kept where Ragas keeps them."""
+"""`Prompt.adapt`: a model translates examples, which are stored where Ragas stores them."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def german(request: str) -> str:
 
 
 class OfRagas:
-    """A model as Ragas has them."""
+    """A model with the interface of Ragas."""
 
     def generate_text(self, prompt: Any) -> Any:
         return SimpleNamespace(generations=[[SimpleNamespace(text=german(prompt.to_string()))]])
 
 
 class OfPromptls:
-    """A model as promptls has them."""
+    """A model with the interface of promptls."""
 
     max_at_once = 1
 

@@ -1,4 +1,4 @@
-"""Reading a rendered text piece by piece gives what reading it as a whole gives."""
+"""Reading a rendered text in chunks gives the same result as reading it at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program sees of the library, beside what Prompt Poet does."""
+"""The library as a program uses it, compared with Prompt Poet."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CHAT = """\
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
-    """Write the files of a project, and give the path of the first."""
+    """Write the files of a project, and return the path of the first."""
     changes = iter(range(1, 1000))
 
     def write(main: str, **others: str) -> Path:

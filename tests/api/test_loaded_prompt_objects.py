@@ -1,4 +1,4 @@
-"""Prompt objects that a program loads from files."""
+"""Prompt objects loaded from files."""
 
 from __future__ import annotations
 

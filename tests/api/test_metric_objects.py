@@ -55,7 +55,7 @@ def test_the_class_gives_the_number_of_ragas(case: dict[str, Any], name: str) ->
 
 
 class FakeJudge:
-    """Answers with these texts, one after the other, and keeps what it was asked."""
+    """A judge that returns these texts in order, and records its requests."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = [each if isinstance(each, str) else json.dumps(each) for each in answers]

@@ -1,4 +1,4 @@
-"""`promptls.Prompt`: what it takes and refuses, what it renders to, and where it is kept."""
+"""`promptls.Prompt`: what it accepts, what it renders to, and where it is stored."""
 
 from __future__ import annotations
 

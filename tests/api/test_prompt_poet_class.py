@@ -1,4 +1,4 @@
-"""The class of Prompt Poet: every recorded case of the real one, and what only the class does."""
+"""The class of Prompt Poet: every recorded case of the real one, and what only this class does."""
 
 from __future__ import annotations
 

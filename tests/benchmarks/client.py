@@ -1,4 +1,4 @@
-"""A language client that does one thing at a time and waits for the answer."""
+"""A language client that sends one request at a time and waits for the answer."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ CAPABILITIES = {
 
 
 class NoAnswerError(Exception):
-    """A server has not answered in time."""
+    """A server did not answer in time."""
 
 
 class Client:
-    """A language server in a process of its own, spoken to on its standard streams.
+    """A language server in a child process, connected through its standard streams.
 
-    Whatever waits for the server raises NoAnswerError after `seconds`, where they are set. Servers run from
-    compiled files, as they do once they are installed.
+    Methods that wait for the server raise NoAnswerError after `seconds`, if set. Servers run from compiled
+    files, like installed ones.
     """
 
     def __init__(self, command: list[str], folder: Path) -> None:
@@ -60,8 +60,9 @@ class Client:
         self._reports: dict[str, dict[str, Any]] = {}
         self._next_id = 0
         self.sent_at = 0.0
-        """When the first byte of the last messages was written, in seconds: the clocks start there, so
-        that no server is charged with what this client needs to make them."""
+        """When the first byte of the last messages was written, in seconds. Measurements start there, so that
+        the time to create messages is not counted.
+        """
 
     def __enter__(self) -> Self:
         return self
@@ -77,7 +78,7 @@ class Client:
         self.process.wait()
 
     def initialize(self) -> None:
-        """Do the handshake, as an editor that asks for diagnostics where the server lets it."""
+        """Do the handshake like an editor that pulls diagnostics if the server supports it."""
         answer = self.request(
             "initialize",
             {"processId": None, "rootUri": self.folder.as_uri(), "capabilities": CAPABILITIES},
@@ -89,17 +90,17 @@ class Client:
         self.notify("initialized", {})
 
     def request(self, method: str, params: Any) -> Any:
-        """The server's answer to a request."""
+        """Return the server's answer to a request."""
         return self.answer(self.send_request(method, params))
 
     def send_request(self, method: str, params: Any) -> int:
-        """Ask for something; the number under which the answer comes."""
+        """Send a request, and return its id."""
         self._next_id += 1
         self._send({"id": self._next_id, "method": method, "params": params})
         return self._next_id
 
     def answer(self, number: int) -> Any:
-        """The answer to the request of this number."""
+        """Return the answer to the request with this id."""
         while True:
             message = self._read()
             if message.get("id") == number and "method" not in message:
@@ -107,12 +108,14 @@ class Client:
             self._oblige(message)
 
     def notify(self, *messages: Any) -> None:
-        """Send a notification: a method and its parameters; or several at once, in turn."""
+        """Send a notification (a method and its parameters), or several at once, in order."""
         pairs = zip(messages[::2], messages[1::2], strict=True)
         self._send(*({"method": method, "params": params} for method, params in pairs))
 
     def wait_for_diagnostics(self, uri: str, version: int) -> list[Any]:
-        """The diagnostics of this version of a document; of servers that name none, the next ones."""
+        """Return the diagnostics of this version of a document; for servers that send no version, the next
+        ones.
+        """
         if self.pulls:
             params: dict[str, Any] = {"textDocument": {"uri": uri}}
             if uri in self._reports:  # as editors do, which are told then where nothing has changed
@@ -130,7 +133,7 @@ class Client:
             self._oblige(message)
 
     def _oblige(self, message: dict[str, Any]) -> None:
-        """Answer what the server asks."""
+        """Answer a request of the server."""
         if "method" in message and "id" in message:
             items = message.get("params") or {}
             count = len(items.get("items", ())) if message["method"] == "workspace/configuration" else 0

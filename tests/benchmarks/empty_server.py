@@ -1,4 +1,4 @@
-"""The least that a pygls server can do: take every change, and answer everything with nothing."""
+"""The smallest pygls server: accepts all changes, and answers every request with nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def changed(ls: LanguageServer, params: types.DidChangeTextDocumentParams) -> No
 @server.feature(types.TEXT_DOCUMENT_COMPLETION)
 @server.feature(types.TEXT_DOCUMENT_DEFINITION)
 def requested(ls: LanguageServer, params: object) -> None:
-    """Nothing, which is the quickest answer."""
+    """Return nothing, which is the fastest answer."""
 
 
 def publish(ls: LanguageServer, uri: str, version: int | None) -> None:

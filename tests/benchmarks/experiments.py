@@ -1,12 +1,12 @@
-"""How fast and how light a run is: beside a bare client that only asks.
+"""The speed and memory of a run, compared with a bare client that only sends requests.
 
     python tests/benchmarks/experiments.py [--rows 10000] [--concurrency 32] [--latency 0.1]
 
-A server on this machine answers each request after the same time. First a bare asyncio client with the
-same HTTP library asks for all rows, with as many requests at once; then a run of promptls does, which also
-keeps each row on disk, scores it with four metrics, three of them functions of a user's file, and keeps the
-answer in the cache. Exit code 1 where the run is more than
-10 % slower, its memory grows with the rows, or a cancelled run takes more than a second to end.
+A local server answers each request after the same delay. A bare asyncio client with the same HTTP library
+first sends the requests of all rows with the same concurrency. Then promptls runs the experiment: it also
+stores each row on disk, scores it with four metrics, three of them functions of a user's file, and caches the
+answer. The exit code is 1 if the run is more than 10 % slower, if its memory grows with the rows, or if a
+cancelled run takes more than a second to end.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ COMPLETION = json.dumps(
 
 
 async def serve(latency: float) -> None:
-    """Answers every request after `latency` seconds; says its port on the standard output."""
+    """Answer every request after `latency` seconds; print the port on standard output."""
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(COMPLETION)}\r\n\r\n"
     answer = head.encode() + COMPLETION
 
@@ -93,7 +93,7 @@ async def serve(latency: float) -> None:
 
 
 async def bare(url: str, rows: int, concurrency: int) -> float:
-    """Seconds that a client takes that does nothing but ask."""
+    """Return the seconds that a client takes that only sends the requests."""
     import httpx
 
     bodies = iter(
@@ -114,7 +114,7 @@ async def bare(url: str, rows: int, concurrency: int) -> float:
 
 
 def write_folder(folder: Path, url: str, rows: int, concurrency: int) -> Path:
-    """The prompt of an experiment over so many rows."""
+    """Write the prompt of an experiment with this number of rows."""
     (folder / "promptls.toml").write_text(
         f'[models.office]\nprovider = "openai"\nmodel = "small"\nbase_url = "{url}"\n', encoding="utf-8"
     )
@@ -127,13 +127,13 @@ def write_folder(folder: Path, url: str, rows: int, concurrency: int) -> Path:
 
 
 def megabytes() -> float:
-    """The memory of this process."""
+    """Return the memory of this process in megabytes."""
     pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 async def whole_run(prompt: Path) -> dict[str, float]:
-    """Seconds of the look before the run and of the run, and megabytes after its first and its last rows."""
+    """Return the seconds of the plan and of the run, and the megabytes after its first and last rows."""
     from promptls.experiments.prepare import prepare_run
     from promptls.experiments.prompt_runner import run_plan
     from promptls.experiments.run_protocol import Event, RowFinished, RunRequest
@@ -154,7 +154,7 @@ async def whole_run(prompt: Path) -> dict[str, float]:
 
 
 async def cancelled_run(prompt: Path) -> float:
-    """Seconds from the cancelling of a run in the middle to its end."""
+    """Return the seconds from cancelling a run in the middle to its end."""
     from promptls.experiments.client import run_in_process
     from promptls.experiments.run_protocol import Event, RowFinished, RunRequest
 
@@ -195,7 +195,7 @@ def main() -> int:
 
 
 def measured(url: str, folder: Path, arguments: argparse.Namespace) -> int:
-    """Prints the table; 1 where a figure is not kept."""
+    """Print the table; return 1 if a limit is exceeded."""
     rows, concurrency = arguments.rows, arguments.concurrency
     prompt = write_folder(folder, url, rows, concurrency)
     asyncio.run(bare(url, min(rows, 10 * concurrency), concurrency))

@@ -1,4 +1,4 @@
-"""What the keystroke benchmark is to show, as ratios within one run, and how far it does."""
+"""Goals of the keystroke benchmark, as ratios within one run, and whether they are met."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Final, NamedTuple
 from typist import ANSWER_SECONDS, BURST
 
 Times = dict[str, list[float]]
-"""The seconds that each server took, again and again, by its name; infinity for no answer in time."""
+"""The measured seconds by server; infinity for no answer in time."""
 REQUESTS: Final = ("hover", "completion", "definition")
 OTHER_KINDS: Final = ("an object", "an evaluation", "saved JSON")
-"""The kinds of prompts that are measured beside parts templates."""
+"""The kinds of prompts that are measured besides parts templates."""
 FLOOR: Final = {50: 2.5, 500: 2.5, 5000: 1.5, 50000: 0.8}
-"""What a keystroke may take, by the lines of the file."""
+"""Limits for a keystroke, by the number of lines."""
 SPREAD: Final = {50: 5, 500: 5, 5000: 5}
 KEYSTROKES: Final = ("keystroke", *(f"keystroke in {kind}" for kind in OTHER_KINDS))
 
 
 class Goal(NamedTuple):
-    """A ratio of two servers' times, and what it is to be for templates of so many lines.
+    """A ratio of two servers' times, with its bounds by the number of lines.
 
-    `at_most` says on which side of the bounds it is to stay.
+    `at_most` says whether the bounds are upper or lower ones.
     """
 
     title: str
@@ -34,7 +34,7 @@ class Goal(NamedTuple):
     bounds: Mapping[int, float]
     at_most: bool = True
     under_percentile: int | None = None
-    """The percentile of the other server's times, if it is not the same."""
+    """The percentile of the other server's times, if it differs."""
 
 
 GOALS: Final = (
@@ -75,7 +75,7 @@ GOALS: Final = (
 
 
 def percentile(times: list[float], percent: int) -> float:
-    """The time that so many percent of the times stay below."""
+    """Return this percentile of the times."""
     if len(times) == 1:
         return times[0]
     if percent == 50:
@@ -84,7 +84,7 @@ def percentile(times: list[float], percent: int) -> float:
 
 
 def print_goals(measured: Mapping[tuple[str, int], Times]) -> None:
-    """Print each ratio beside its bound, for the lengths and servers that were measured."""
+    """Print each ratio beside its bound, for the measured lengths and servers."""
     lengths = sorted({lines for _, lines in measured})
     print(f"\n{'ratios, with what they are to be':<56}" + "".join(f"{lines:>18}" for lines in lengths))
     for goal in GOALS:
@@ -94,7 +94,7 @@ def print_goals(measured: Mapping[tuple[str, int], Times]) -> None:
 
 
 def _cell(goal: Goal, measured: Mapping[tuple[str, int], Times], lines: int) -> str:
-    """The ratio, its bound, and a cross where it is not met; empty where it cannot be told."""
+    """Return the ratio, its bound, and a cross if the bound is not met; empty if the ratio is unknown."""
     over = measured.get((goal.row, lines), {}).get(goal.over)
     under = measured.get((goal.row, lines), {}).get(goal.under)
     if not over or not under or math.isinf(under[0]):

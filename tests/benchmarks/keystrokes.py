@@ -1,16 +1,15 @@
-"""How long typing waits, beside a server that does nothing and beside other servers.
+"""The latency of typing, compared with an empty server and with other servers.
 
     python tests/benchmarks/keystrokes.py                 the empty server, 50 to 50,000 lines
     python tests/benchmarks/keystrokes.py --peers         jinja-lsp and yaml-language-server too
     python tests/benchmarks/keystrokes.py --in-process    the analysis alone, without a server
     python tests/benchmarks/keystrokes.py --lines 500 --keystrokes 400
 
-The same edits are typed into templates of every length: prose, an error, its removal, and back
-again. All servers are asked in turn, keystroke by keystroke, so that whatever else the machine
-does falls on all alike; what counts are the ratios in one run, which stand at the end beside what
-they are to be (`goals.py`). With peers it takes some four minutes: what takes a server long is
-measured a few times only. "no answer" means none within 10 seconds, or within 30 after opening the file;
-such a server is not asked any more about files of that length.
+The same edits are typed into templates of every length: prose, an error, its removal, and back again. The
+servers take turns at every keystroke, so that other load on the machine affects all of them equally. The
+ratios within one run are printed at the end, beside their goals (`goals.py`). With peers, a run takes about
+four minutes; slow actions are measured only a few times. "no answer" means none within 10 seconds, or within
+30 after opening the file; such a server is not measured further with files of that length.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ from typist import BURST, KINDS_OF_KEYSTROKES, OPENING_SECONDS, Typist
 WARM_UP = 12
 WARM_UP_SECONDS = 0.5
 MAX_SECONDS = 3
-"""What one server may take in one phase, ahead of which it is asked a few times in any case."""
+"""The maximum time of one server in one phase; each server is measured at least a few times."""
 FEWEST = 2
 FIRST_LINES = 50
-"""The length of the template that is opened right behind each start."""
+"""The length of the template that is opened after each start."""
 MAX_OTHER_LINES = 5000
-"""Prompts of other kinds are as long as somebody writes by hand; longer ones are not measured."""
+"""Prompts of other kinds are only measured at lengths that people write by hand."""
 TEXTS = {"an object": prompt_object, "an evaluation": evaluation_prompt, "saved JSON": saved_json}
 
 
@@ -81,7 +80,9 @@ def main() -> None:
 
 
 def measure_starts(folder: Path, servers: list[Server], count: int) -> tuple[Times, Times]:
-    """The seconds from starting each server to its answer to `initialize`, and to its first diagnostics."""
+    """Return the seconds from starting each server to its answer to `initialize`, and to its first
+    diagnostics.
+    """
     initialized: Times = {server.name: [] for server in servers}
     diagnosed: Times = {server.name: [] for server in servers}
     uri = (folder / "first.yml.j2").as_uri()
@@ -104,7 +105,7 @@ def measure_starts(folder: Path, servers: list[Server], count: int) -> tuple[Tim
 
 
 def opened(folder: Path, servers: list[Server], text: str, name: str) -> dict[str, Typist]:
-    """Somebody who types into the text, in each server that has read it in time."""
+    """Return a typist for each server that has opened the text in time."""
     typists = {}
     for server in servers:
         with contextlib.suppress(NoAnswerError, EOFError, BrokenPipeError):
@@ -115,7 +116,7 @@ def opened(folder: Path, servers: list[Server], text: str, name: str) -> dict[st
 def measure_template(
     folder: Path, servers: list[Server], lines: int, count: int
 ) -> Iterator[tuple[str, Times]]:
-    """The rows of a template of this length, each with its name."""
+    """Yield the table rows of a template of this length, each with its name."""
     typists = opened(folder, servers, template(lines), f"benchmark_{lines}.yml.j2")
     try:
         yield "keystroke", repeated(servers, typists, Typist.keystroke, count)
@@ -131,7 +132,7 @@ def measure_template(
 def measure_bursts(
     servers: list[Server], typists: dict[str, Typist], count: int
 ) -> Iterator[tuple[str, Times]]:
-    """The rows of bursts, and of the keystrokes between them: in turn each of those in a burst."""
+    """Yield the rows of bursts, and of the keystrokes between them."""
     acts = [Typist.burst, *[Typist.keystroke] * KINDS_OF_KEYSTROKES]
     times = repeated_in_turn(servers, typists, acts, count * len(acts))
     yield f"burst of {BURST}", times[0]
@@ -140,7 +141,7 @@ def measure_bursts(
 
 
 def measure_other(folder: Path, servers: list[Server], kind: str, lines: int, count: int) -> Times:
-    """The seconds of a keystroke in the middle of a prompt of another kind of this length."""
+    """Return the seconds of a keystroke in the middle of a prompt of another kind."""
     name = f"saved_{lines}.json" if kind == "saved JSON" else f"{kind.rsplit(maxsplit=1)[-1]}_{lines}.yml.j2"
     typists = opened(folder, servers, TEXTS[kind](lines), name)
     try:
@@ -153,9 +154,9 @@ def measure_other(folder: Path, servers: list[Server], kind: str, lines: int, co
 def repeated(
     servers: list[Server], typists: dict[str, Typist], act: Callable[[Typist], None], count: int
 ) -> Times:
-    """The seconds that each server takes for something, again and again; the first ones warm up.
+    """Return the repeated measurements of an action for each server; the first ones warm up.
 
-    Infinity where a server does not answer in time. It loses its typist then.
+    A server that does not answer in time gets infinity, and is not measured further.
     """
     (times,) = repeated_in_turn(servers, typists, [act], count)
     return times
@@ -164,7 +165,7 @@ def repeated(
 def repeated_in_turn(
     servers: list[Server], typists: dict[str, Typist], acts: Sequence[Callable[[Typist], None]], count: int
 ) -> list[Times]:
-    """The same of several things that are done in turn, each with its seconds; `count` is of all together."""
+    """Measure several actions in turn; `count` is their total number."""
     times: list[Times] = [
         {server.name: [] if server.name in typists else [math.inf] for server in servers} for _ in acts
     ]
@@ -189,7 +190,7 @@ def repeated_in_turn(
 
 
 def print_in_process(sizes: list[int], count: int) -> None:
-    """Print what reading, editing and checking take, without any server."""
+    """Print the time of reading, editing and checking, without a server."""
     print("milliseconds                open      edit     check  (medians; edit and check of a keystroke)")
     for lines in sizes:
         print_analysis(f"{lines:>6} lines", template(lines), count)
@@ -199,7 +200,7 @@ def print_in_process(sizes: list[int], count: int) -> None:
 
 
 def print_analysis(row: str, text: str, count: int, name: str = "main.yml.j2") -> None:
-    """Print what opening, editing and checking one text take: a tag in it breaks and is fixed in turn."""
+    """Print the time of opening, editing and checking a text in which a tag breaks and is fixed in turn."""
     from promptls.lint.runner import check
     from promptls.text.positions import Span
     from promptls.workspace.workspace import Workspace
@@ -235,7 +236,7 @@ def print_row(name: str, times: Times) -> None:
 
 
 def cell(measured: list[float]) -> str:
-    """The median and the 95th percentile, as a part of a line."""
+    """Return the median and the 95th percentile, formatted for the table."""
     median = percentile(measured, 50)
     if math.isinf(median):
         return f"{'no answer':>22}"

@@ -1,11 +1,10 @@
-"""How soon `promptls.load(…).render(…)` is done, beside the real Prompt Poet on the same templates and data.
+"""The time of `promptls.load(…).render(…)`, compared with the real Prompt Poet.
 
     python tests/benchmarks/library.py                      50, 500 and 5,000 lines
     python tests/benchmarks/library.py --python PATH        with the Prompt Poet of that interpreter
 
-Prompt Poet is installed into an environment of its own the first time. The data are other ones
-each time, as in a chat that grows by a turn. What both come to must be equal, to the character and
-to the token, or the run fails.
+The first time, Prompt Poet is installed into its own environment. Each rendering has new data, as in a chat
+that grows by a turn. The run fails unless both results are equal, to the character and to the token.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from promptls.tokens import load
 
 SIZES = (50, 500, 5_000)
 REPEATS = 15
-"""How many renderings of each kind: the first, and others whose median counts."""
+"""The number of renderings of each kind: the first, and others whose median counts."""
 STEP = 100
 
 
 class Kind(NamedTuple):
-    """What is measured, and how Prompt Poet is asked for it."""
+    """What is measured, and the corresponding job of Prompt Poet."""
 
     name: str
     is_counted: bool = False
@@ -72,7 +71,7 @@ def main() -> None:
 
 
 def made_jobs(folder: Path, repeats: int) -> list[dict[str, Any]]:
-    """The jobs, each with a template of its own that nobody has compiled yet."""
+    """Return the jobs, each with its own template that has not been compiled yet."""
     jobs = []
     for size in SIZES:
         for index, kind in enumerate(KINDS):
@@ -97,7 +96,7 @@ def made_jobs(folder: Path, repeats: int) -> list[dict[str, Any]]:
 
 
 def data_of(turn: int) -> dict[str, Any]:
-    """What a caller gives at the `turn`th turn of a chat."""
+    """Return the template data of the `turn`th turn of a chat."""
     roles = ("user", "assistant")
     turns = [
         {"role": roles[index % 2], "text": f"Turn {index}: what about order {index * 37}?\nIt is late."}
@@ -110,7 +109,7 @@ def data_of(turn: int) -> dict[str, Any]:
 
 
 def measured(job: dict[str, Any]) -> dict[str, Any]:
-    """What promptls takes for a job, in milliseconds."""
+    """Return the time of a job in milliseconds."""
     times = []
     for data in job["data"]:
         started = time.perf_counter()
@@ -127,12 +126,12 @@ def measured(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def same(result: dict[str, Any]) -> tuple[Any, Any]:
-    """What must be equal."""
+    """Return the values that must be equal."""
     return result["string"], result["tokens"]
 
 
 def peer_results(interpreter: Path, folder: Path, jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What Prompt Poet takes for the same jobs."""
+    """Return Prompt Poet's times for the same jobs."""
     request = folder / "jobs.json"
     request.write_text(json.dumps({"ranks": str(ranks_file(folder)), "jobs": jobs}), "utf-8")
     script = Path(__file__).with_name("prompt_poet_peer.py")
@@ -144,7 +143,7 @@ def peer_results(interpreter: Path, folder: Path, jobs: list[dict[str, Any]]) ->
 
 
 def ranks_file(folder: Path) -> Path:
-    """The vocabulary of o200k_base as a file that the peer reads, so that nothing is fetched."""
+    """Return the vocabulary of o200k_base as a file for the peer, so that nothing is downloaded."""
     package = importlib.util.find_spec("bpe_openai")
     assert package is not None
     assert package.submodule_search_locations
@@ -157,7 +156,7 @@ def ranks_file(folder: Path) -> Path:
 def print_table(
     jobs: list[dict[str, Any]], ours: list[dict[str, Any]], theirs: list[dict[str, Any]] | None
 ) -> None:
-    """One line a job: milliseconds, and how many times as long Prompt Poet takes."""
+    """Print a line for each job: milliseconds, and the ratio to Prompt Poet's time."""
     print(f"{'milliseconds':56}{'promptls':>18}{'Prompt Poet':>20}{'ratio':>16}")
     print(f"{'':56}{'first':>9}{'next':>9}{'first':>11}{'next':>9}{'first':>8}{'next':>8}")
     for index, (job, our) in enumerate(zip(jobs, ours, strict=True)):

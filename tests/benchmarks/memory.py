@@ -1,10 +1,9 @@
-"""What a server's memory is after ever more edits, each followed by the requests of an editor.
+"""The server's memory after many edits, each followed by the requests of an editor.
 
     python tests/benchmarks/memory.py                    10,000 edits of a template of 500 lines
     python tests/benchmarks/memory.py --edits 2000 --lines 5000
 
-Every edit writes a tag that was never there before, so that nothing is known of it; the text stays
-as long as it was.
+Every edit inserts a new tag, so that nothing about it is cached; the length of the text stays the same.
 """
 
 from __future__ import annotations
@@ -56,13 +55,13 @@ def main() -> None:
 
 
 def ask(client: Client, uri: str) -> None:
-    """Wait until the server has read everything, with what an editor asks for."""
+    """Send an editor's requests, and wait until the server has processed everything."""
     for method in METHODS:
         client.request(f"textDocument/{method}", {"textDocument": {"uri": uri}})
 
 
 def resident(process: int) -> float:
-    """The resident memory of a process in megabytes."""
+    """Return the resident memory of a process in megabytes."""
     for line in Path(f"/proc/{process}/status").read_text().splitlines():
         if line.startswith("VmRSS"):
             return int(line.split()[1]) / 1024

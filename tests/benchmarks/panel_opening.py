@@ -1,11 +1,11 @@
-"""How soon the preview panel shows something, from the click on its lens, in a real VS Code.
+"""The time from clicking the lens until the preview panel shows something, in a real VS Code.
 
     python tests/benchmarks/panel_opening.py              12 openings
     python tests/benchmarks/panel_opening.py --times 30
 
-code-server runs with the extension as it is now, and Chromium drives it, as in `tests/editor`. The server is
-warm: the panel has been open before. What passes before the frame of our page begins is VS Code's own; the
-rest is ours. Another machine, or a busy one, gives other figures: compare medians of one run.
+code-server runs with the current extension, driven through Chromium as in `tests/editor`. The panel has been
+open before, so everything is loaded. VS Code determines the time until the frame of the page is created; the
+rest is ours. The figures depend on the machine and its load: compare medians of one run.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ sys.path.insert(0, str(ROOT / "tests" / "editor"))
 
 TIMES = 12
 COLD = 2
-"""Openings that do not count."""
+"""Openings that are not measured."""
 MAX_MS = 300
-"""Milliseconds from the click to the first content allowed at most."""
+"""The maximum time in milliseconds from the click to the first content."""
 
 # In every frame: when it began, and when it first showed a part of the prompt; in the window: the last click.
 _CLOCK = """
@@ -51,14 +51,14 @@ _CLOCK = """
 
 
 class Opening(NamedTuple):
-    """One opening of the panel, in milliseconds."""
+    """The times of one opening of the panel, in milliseconds."""
 
     to_frame: float
     to_content: float
 
     @property
     def total(self) -> float:
-        """From the click to the first content."""
+        """Return the time from the click to the first content."""
         return self.to_frame + self.to_content
 
 
@@ -84,7 +84,7 @@ def main() -> None:
 
 @contextmanager
 def _window() -> Iterator[Workbench]:
-    """A window of VS Code with the example project."""
+    """Return a VS Code window with the example project."""
     from chromium import launched
     from code_server import running
     from example_project import copy_example
@@ -126,7 +126,7 @@ def _opening(workbench: Workbench) -> Opening:
 
 
 def _shown(page: Page) -> tuple[float, float]:
-    """When the frame of the panel began, and when it first showed a part."""
+    """Return when the frame of the panel was created, and when it first showed a part."""
     from playwright.sync_api import Error
     from workbench import PATIENCE
 

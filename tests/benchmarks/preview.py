@@ -1,12 +1,12 @@
-"""How soon a keystroke is seen in the preview, beside what the real Prompt Poet needs for the same text.
+"""The time from a keystroke to its preview, compared with the real Prompt Poet on the same text.
 
     python tests/benchmarks/preview.py                      50, 500 and 5,000 lines
     python tests/benchmarks/preview.py --python PATH        with the Prompt Poet of that interpreter
 
-A character is typed into the middle of an open file, and the preview asked for at once, as the panel
-does: the time ends when the client has read the rendered parts with their counts. After each key, Prompt
-Poet renders, loads and tokenizes the same text, in a process that does nothing else. What both come to
-must be equal, to the character and to the token, or the run fails.
+A character is typed into the middle of an open file, and the preview is requested immediately, as by the
+panel. The time ends when the client has read the rendered parts with their counts. After each key, Prompt
+Poet renders, loads and tokenizes the same text in its own process. The run fails unless both results are
+equal, to the character and to the token.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 SIZES = (50, 500, 5_000)
 KEYS = 25
-"""How many characters are typed; the first ones, while everything is cold, do not count."""
+"""The number of typed characters; the first ones, before everything is loaded, are not measured."""
 COLD = 5
 TURNS = 8
 PAUSE_SECONDS = 0.15
-"""People do not type faster than this, and the server looks at the text meanwhile."""
+"""People do not type faster, and the server analyzes the text in these pauses."""
 MAX = 2.0
-"""How many times as long as Prompt Poet a preview may take."""
+"""The maximum ratio of a preview's time to Prompt Poet's."""
 
 
 class Peer:
-    """Prompt Poet in a process of its own, which renders one text after another."""
+    """Prompt Poet in a child process that renders one text after another."""
 
     def __init__(self, interpreter: Path, folder: Path) -> None:
         request = folder / "peer.json"
@@ -60,7 +60,7 @@ class Peer:
         self._process.wait()
 
     def measured(self, text: str) -> dict[str, Any]:
-        """What Prompt Poet takes for the text, and what it comes to."""
+        """Return Prompt Poet's time for the text, and its result."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._path.write_text(text, "utf-8")
@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def measured(folder: Path, peer: Peer, size: int, keys: int) -> tuple[list[float], list[float]]:
-    """What promptls takes from each key to its preview, and what Prompt Poet takes for the same text."""
+    """Return the times from each key to its preview, and Prompt Poet's times for the same text."""
     path = folder / f"prompt-{size}.yml.j2"
     named = HEADER.splitlines()[1]
     text = template(size).replace(named, f"{named}\nsamples: data.json", 1)
@@ -134,13 +134,13 @@ def measured(folder: Path, peer: Peer, size: int, keys: int) -> tuple[list[float
 
 
 def typing_place(text: str) -> int:
-    """The end of a line of prose in the middle of the text."""
+    """Return the end of a line of prose in the middle of the text."""
     marker = "with nothing to it."
     return text.index(marker, len(text) // 2 if text.count(marker) > 1 else 0) + len(marker)
 
 
 def preview(client: Client, uri: str) -> Any:
-    """What the panel shows."""
+    """Return the content of the preview."""
     return client.request(
         "workspace/executeCommand", {"command": "promptls.preview", "arguments": [{"uri": uri}]}
     )

@@ -1,4 +1,4 @@
-"""An environment of its own for the real Prompt Poet, of the same Python version as promptls.
+"""A virtual environment for the real Prompt Poet, with the same Python version as promptls.
 
 Errors of Python differ between versions: a slice as a key of a dictionary is a TypeError until 3.11.
 """
@@ -14,7 +14,7 @@ RELEASE = "prompt-poet==0.0.52"
 
 
 def peer_environment() -> Path | None:
-    """The interpreter of an environment with Prompt Poet, made where there is none; None where that fails."""
+    """Return the interpreter of an environment with Prompt Poet, created if necessary; None if that fails."""
     cache = Path(os.environ.get("PROMPTLS_CACHE") or Path.home() / ".cache" / "promptls")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     interpreter = cache / f"prompt-poet-{version}" / "bin" / "python"

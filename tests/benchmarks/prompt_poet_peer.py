@@ -1,9 +1,9 @@
-"""What the real Prompt Poet takes for each job; runs in an environment of its own, without promptls.
+"""Measures the real Prompt Poet; runs in its environment, without promptls.
 
     python tests/benchmarks/prompt_poet_peer.py JOBS.json
 
-Prints a JSON object: for each job its seconds, in milliseconds, and what it came to. Without jobs in the
-file it takes them from its input, one a line, and answers each with such an object.
+Prints a JSON object with the milliseconds and the result of each job. If the file contains no jobs, it reads
+them from standard input, one per line, and answers each with such an object.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def measured(job: dict[str, Any], encode: Any) -> dict[str, Any]:
-    """What one job takes: the first time, and the median of all others, if there are any."""
+    """Return the time of the first rendering, and the median of all others if there are any."""
     from prompt_poet import Prompt
 
     times, prompt = [], None
@@ -62,7 +62,7 @@ def measured(job: dict[str, Any], encode: Any) -> dict[str, Any]:
 
 
 def encoding(ranks_path: str) -> Any:
-    """o200k_base, from a file of its ranks: nothing is fetched."""
+    """Return o200k_base from a file of its ranks, so that nothing is downloaded."""
     import tiktoken
     import tiktoken_ext.openai_public as public
 

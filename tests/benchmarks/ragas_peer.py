@@ -1,4 +1,4 @@
-"""What the real Ragas makes of each prompt object; runs in an environment of its own, without promptls.
+"""Runs the real Ragas on prompt objects, in its environment, without promptls.
 
     python tests/benchmarks/ragas_peer.py JOBS.json
 
@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def outcome(make: Any, job: dict[str, Any]) -> dict[str, Any]:
-    """What becomes of one prompt object: None in place of everything that is refused."""
+    """Return the outcome of one prompt object: None for everything that is rejected."""
     try:
         prompt = make(**job["fields"])
     except Exception:  # noqa: BLE001 - Ragas raises errors of many kinds
@@ -41,7 +41,7 @@ def outcome(make: Any, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def saved(prompt: Any, folder: Path) -> list[list[str]]:
-    """The files that saving writes, each with its text."""
+    """Return the files that saving writes, with their texts."""
     prompt.save(str(folder))
     return [[str(path.relative_to(folder)), path.read_text("utf-8")] for path in folder.rglob("*.json")]
 

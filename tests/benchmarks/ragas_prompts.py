@@ -1,10 +1,10 @@
-"""Whether `promptls.Prompt` takes, refuses and renders what the real Ragas does, on generated prompt objects.
+"""Compares `promptls.Prompt` with the real Ragas on generated prompt objects.
 
     python tests/benchmarks/ragas_prompts.py                       both releases, 2,000 objects each
     python tests/benchmarks/ragas_prompts.py --python 0.1.0=PATH   with the Ragas of that interpreter
 
-Each release is installed into an environment of its own the first time. Prints how many objects were
-compared, and fails at the first one of which the two make something else.
+The first time, each release is installed into its own environment. Prints the number of compared objects, and
+fails at the first difference.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def made_jobs(chance: random.Random, count: int) -> list[dict[str, Any]]:
-    """Prompt objects, good ones and such with something wrong, with inputs to format them with."""
+    """Return prompt objects, valid and invalid, with inputs to format them with."""
     return [made_job(chance) for _ in range(count)]
 
 
@@ -90,7 +90,7 @@ def made_job(chance: random.Random) -> dict[str, Any]:
 
 
 def environment(release: str) -> Path:
-    """The interpreter of an environment with that Ragas, made where there is none."""
+    """Return the interpreter of an environment with this Ragas, created if necessary."""
     cache = Path(os.environ.get("PROMPTLS_CACHE") or Path.home() / ".cache" / "promptls")
     interpreter = cache / f"ragas-{release}" / "bin" / "python"
     if not interpreter.exists():
@@ -106,7 +106,7 @@ def environment(release: str) -> Path:
 
 
 def peer_outcomes(interpreter: Path, jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the real Ragas makes of the same prompt objects."""
+    """Return the outcomes of the same prompt objects in the real Ragas."""
     with tempfile.TemporaryDirectory() as folder:
         request = Path(folder) / "jobs.json"
         request.write_text(json.dumps(jobs), "utf-8")

@@ -1,4 +1,4 @@
-"""The language servers that are measured beside promptls, and how the peers among them are got."""
+"""The language servers that are compared with promptls, and their installation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PEERS_FOLDER = Path.home() / ".cache" / "promptls" / "benchmark-peers"
 
 
 class Server(NamedTuple):
-    """A language server: what starts it, and the language that its documents are said to be."""
+    """A language server: its command, and the language id of its documents."""
 
     name: str
     command: list[str]
@@ -25,7 +25,9 @@ EMPTY = Server("empty", [sys.executable, str(Path(__file__).with_name("empty_ser
 
 
 def peers() -> list[Server]:
-    """The peers, put into a folder of their own the first time, which takes a minute and the network."""
+    """Return the other servers; the first time, they are installed, which takes a minute and needs the
+    network.
+    """
     return [_jinja_lsp(), _yaml_language_server()]
 
 

@@ -1,4 +1,4 @@
-"""Prompt templates and prompt objects of any length, the same each time: what the benchmarks type into."""
+"""Prompt templates and prompt objects of any length for the benchmarks; always the same."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ EXAMPLES = (
 
 
 def template(lines: int) -> str:
-    """A valid parts template of at least `lines` lines, and at most ten more."""
+    """Return a valid parts template of at least `lines` lines, and at most ten more."""
     return _grown(HEADER, PARTS, lines)
 
 
 def prompt_object(lines: int) -> str:
-    """A valid prompt object of at least `lines` lines, and at most five more."""
+    """Return a valid prompt object of at least `lines` lines, and at most five more."""
     return _grown(OBJECT, EXAMPLES, lines)
 
 
@@ -155,7 +155,7 @@ def saved_json(lines: int) -> str:
 
 
 def _grown(beginning: str, pieces: Sequence[str], lines: int) -> str:
-    """The beginning with as many pieces, in turn and numbered, as make so many lines of it."""
+    """Return the beginning, followed by as many numbered pieces as needed for this number of lines."""
     found = [beginning]
     count = beginning.count("\n")
     number = 0
@@ -168,6 +168,6 @@ def _grown(beginning: str, pieces: Sequence[str], lines: int) -> str:
 
 
 def typing_place(text: str) -> int:
-    """The offset in the middle of the text at which a typed `|` is an error: behind a variable."""
+    """Return the offset in the middle of the text, after a variable, at which a typed `|` is an error."""
     marker = "{{ limit"
     return text.index(marker, len(text) // 2 if text.count(marker) > 1 else 0) + len(marker)

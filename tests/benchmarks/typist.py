@@ -1,4 +1,4 @@
-"""Somebody who types: one document in one server, and what is waited for behind each edit."""
+"""A typist: one document in one server, with waiting after each edit."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from servers import Server
 from templates import typing_place
 
 BURST: Final = 50
-"""How many edits are typed at once."""
+"""The number of edits that are typed at once."""
 KINDS_OF_KEYSTROKES: Final = 4
-"""Prose, a broken tag, the tag fixed, the prose taken out."""
+"""Prose, a broken tag, the tag fixed, the prose removed."""
 OPENING_SECONDS: Final = 30
-"""How long the first diagnostics of a document are waited for."""
+"""The timeout for the first diagnostics of a document, in seconds."""
 ANSWER_SECONDS: Final = 10
-"""How long anything else is waited for."""
+"""The timeout for everything else, in seconds."""
 
 
 class Typist:
-    """One document in one server, into which the same edits are typed again and again."""
+    """One document in one server, into which the same edits are typed repeatedly."""
 
     def __init__(self, server: Server, folder: Path, text: str, name: str) -> None:
         place = typing_place(text)
@@ -44,7 +44,7 @@ class Typist:
         self.client.seconds = ANSWER_SECONDS
 
     def change(self) -> dict[str, Any]:
-        """The parameters of the next edit: prose, a broken tag, the tag fixed, the prose taken out."""
+        """Return the parameters of the next edit: prose, a broken tag, the tag fixed, the prose removed."""
         step = self.version % KINDS_OF_KEYSTROKES
         self.version += 1
         prose = {"line": self.line, "character": self.column - len("{{ limit") - 2}
@@ -65,14 +65,14 @@ class Typist:
         }
 
     def keystroke(self) -> None:
-        """Type, and wait for the diagnostics of what was typed."""
+        """Type, and wait for the diagnostics of the new text."""
         self.client.notify("textDocument/didChange", self.change())
         started = self.client.sent_at
         self.client.wait_for_diagnostics(self.uri, self.version)
         self.took = time.perf_counter() - started
 
     def ask(self, request: str) -> None:
-        """Type, and wait for the answer to a request right behind it."""
+        """Type, and wait for the answer to a request sent right after it."""
         self.client.notify("textDocument/didChange", self.change())
         started = self.client.sent_at
         position = {"line": self.line, "character": self.column - 2}

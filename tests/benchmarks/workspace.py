@@ -1,10 +1,10 @@
-"""How soon a workspace of thousands of templates is ready, and how soon a change reaches the open ones.
+"""The time until a workspace of thousands of templates is ready, and until a change reaches the open ones.
 
     python tests/benchmarks/workspace.py                    2,000 templates, 500 of which include one file
     python tests/benchmarks/workspace.py --templates 10000
 
-A section is known as one only by the files that include it: its diagnostics are there when the
-workspace has been read. Outlines are requested_at for from the first moment on, one after the other.
+A section is recognized only by the files that include it, so its diagnostics appear when the workspace has
+been scanned. Outlines are requested from the start, one after the other.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from client import Client
 from templates import template
 
 SHARED = 500
-"""How many of the templates include the one file."""
+"""The number of templates that include the shared file."""
 OPEN = 10
-"""How many of these are open."""
+"""The number of these that are open."""
 LINES = 40
 BASE = "{% macro greet(name) %}Hello {{ name }}{% endmacro %}\n- name: base\n  role: system\n  content: x\n"
 WRONG_ROLE = BASE.replace("system", "sytem")
@@ -61,7 +61,7 @@ def write_workspace(folder: Path, count: int) -> None:
 
 
 def entry(folder: Path, number: int) -> Path:
-    """The path of a template; those that share an include lie beside it, as Prompt Poet wants."""
+    """Return the path of a template; those with a shared include are beside it, as Prompt Poet requires."""
     return (
         folder / f"t{number}.yml.j2" if number < SHARED else folder / f"d{number // 50}" / f"t{number}.yml.j2"
     )
@@ -84,7 +84,7 @@ def opened(client: Client, path: Path) -> str:
 
 
 def measure_start(folder: Path) -> None:
-    """Time the first answers, the outlines meanwhile, and when the section is known as one."""
+    """Time the first answers, the outlines meanwhile, and the recognition of the section."""
     with server(folder, {"window": {"workDoneProgress": True}}) as client:
         begun = time.perf_counter()
         uri = opened(client, entry(folder, 0))
@@ -119,7 +119,7 @@ def measure_start(folder: Path) -> None:
 
 
 def measure_change(folder: Path) -> None:
-    """Time a change of the shared file, until the files that include it are known to be right again."""
+    """Time a change of the shared file, until the diagnostics of the files that include it are updated."""
     with server(folder, {}) as client:
         uris = [opened(client, entry(folder, index)) for index in range(OPEN)]
         base = opened(client, folder / "base.yml.j2")
@@ -145,7 +145,7 @@ def measure_change(folder: Path) -> None:
 
 
 def measure_all(folder: Path, count: int) -> None:
-    """Time the diagnostics of the whole workspace: the first time, and when nothing has changed."""
+    """Time the diagnostics of the whole workspace: the first time, and without changes."""
     with server(folder, PULLS) as client:
         previous: list[Any] = []
         for name in ("first", "again"):

@@ -18,7 +18,7 @@ BASELINE = ("--baseline", "known.json")
 
 @pytest.fixture
 def check(capsys: pytest.CaptureFixture[str]) -> Any:
-    """Runs `promptls check`; what it returned and what it printed, errors behind the rest."""
+    """Run `promptls check`; return the exit code and the output, errors last."""
 
     def run(*words: str) -> tuple[int, str]:
         code = main(["check", "--no-render", *words])

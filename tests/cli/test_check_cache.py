@@ -29,7 +29,7 @@ FINE = "- {name: a, role: user, content: Hello.}\n"
 
 @pytest.fixture
 def caches(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The cache folder of the commands in an empty folder."""
+    """Return the cache folder of the commands in an empty folder."""
     caches = folder / ".caches"
     monkeypatch.setenv("PROMPTLS_CACHE_DIR", str(caches))
     return caches
@@ -37,7 +37,7 @@ def caches(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def checks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the files that are not taken from the cache."""
+    """Return the names of the files that are not taken from the cache."""
     names: list[str] = []
     check_file = checked._check_file
 
@@ -52,14 +52,14 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def write(file: Path, text: str) -> None:
-    """Write a file as if that were some seconds ago."""
+    """Write a file with a modification time some seconds ago."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, "utf-8")
     settle(file, file.parent)
 
 
 def settle(*paths: Path) -> None:
-    """Make all changes of some files and folders older than the resolution of the clock."""
+    """Make all changes of these files and folders older than the resolution of the clock."""
     ago = time.time() - 60
     for path in paths:
         os.utime(path, (ago, ago))
@@ -214,7 +214,7 @@ def test_a_change_of_anything_that_a_prompt_depends_on_is_noticed(
 
 
 class Audit:
-    """The paths of the files and folders that this process opens, outside of what questions read."""
+    """Records the files and folders that this process opens outside of recorded questions."""
 
     def __init__(self) -> None:
         self.paths: set[str] = set()
@@ -227,7 +227,7 @@ class Audit:
 
     @contextmanager
     def during(self, *, on: bool) -> Iterator[None]:
-        """Note paths inside the `with` block, or do not."""
+        """Turn recording on or off inside the `with` block."""
         before, self.is_on = self.is_on, on
         yield
         self.is_on = before
@@ -235,7 +235,7 @@ class Audit:
 
 @pytest.fixture
 def audit(monkeypatch: pytest.MonkeyPatch) -> Audit:
-    """Note what is opened, except by questions, which are asked again as a whole."""
+    """Record what is opened, except by questions, which are asked again as a whole."""
     audit, unrecorded = Audit(), facts.unrecorded
 
     def unnoted(*arguments: Any, **named: Any) -> Any:

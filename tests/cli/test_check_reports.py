@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def report(capsys: pytest.CaptureFixture[str]) -> Any:
-    """What `promptls check` prints on its standard output."""
+    """Return the standard output of `promptls check`."""
 
     def run(*words: str) -> str:
         main(["check", "--no-render", *words])
@@ -42,7 +42,7 @@ def report(capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def sarif(report: Any, *words: str) -> dict[str, Any]:
-    """The one run of a SARIF report that the official schema accepts."""
+    """Return the single run of a SARIF report, validated with the official schema."""
     log = json.loads(report("--format", "sarif", *words))
     schema = json.loads(SCHEMA.read_text("utf-8"))
     errors = [error.message for error in Draft4Validator(schema).iter_errors(log)]

@@ -164,7 +164,7 @@ def test_a_device_is_refused() -> None:
 def test_around_a_file_in_no_project_only_what_is_near_is_read(
     folder: Path, path: str, is_in_project: bool, found: list[str]
 ) -> None:
-    """A folder that is no project may be somebody's home, with years of other files below it."""
+    """A folder without a project may be a home folder with many unrelated files."""
     including = "- name: a\n  content: b\n{% include '/a.yml.j2' %}\n"
     for place in ("prompts/near", "prompts/sections/far"):
         (folder / f"{place}.yml.j2").write_text(including.replace("/a", str(folder / "a")))

@@ -21,7 +21,7 @@ printf -- '%s\\n' "${COMPREPLY[@]}"
 
 
 def completed(folder: Path, *words: str) -> set[str]:
-    """What bash offers for the last word."""
+    """Return what bash offers for the last word."""
     done = subprocess.run(
         ["bash", "-c", COMPLETE, "bash", *words], cwd=folder, capture_output=True, text=True, check=True
     )

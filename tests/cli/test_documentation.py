@@ -1,4 +1,4 @@
-"""Every page of the documentation: its links lead somewhere, and its commands have valid options."""
+"""Every page of the documentation: its links work, and its commands have valid options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The how-to of evaluating and improving a prompt, followed from its text file on."""
+"""The how-to about evaluating and improving a prompt, starting with its text file."""
 
 from __future__ import annotations
 

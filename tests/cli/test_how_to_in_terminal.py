@@ -1,4 +1,4 @@
-"""The loop of a new user in a terminal: try a prompt, run it, write a second version, compare."""
+"""The workflow of a new user in a terminal: try a prompt, run it, write a second version, compare."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def server() -> Iterator[ModelServer]:
 
 @pytest.fixture
 def loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, with the first version in it, a dataset and a metric."""
+    """Return an empty folder with the first version, a dataset and a metric."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "datasets").mkdir()
     rows = [f'{text.split()[0]},"{text}",{mood}' for mood, texts in REVIEWS.items() for text in texts]

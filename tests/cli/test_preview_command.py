@@ -23,7 +23,7 @@ from support.page_reader import Reader, reading_page, write_pages
 
 @pytest.fixture
 def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of pages in the place of the built ones."""
+    """Return a folder of pages in place of the built ones."""
     folder = tmp_path / "pages"
     write_pages(folder)
     monkeypatch.setattr(page_server, "FOLDER", folder)
@@ -63,7 +63,7 @@ def test_a_file_that_is_no_prompt_is_refused_before_anything_is_served(
 
 
 async def shows(page: Reader, *expected: str | int) -> None:
-    """Wait for a rendering with these contents, or for a failure at a line from 0."""
+    """Wait for a rendering with these contents, or for a failure at a line, counted from 0."""
     while True:
         result = (await page.received())["result"]
         rendering, failure = result["rendering"], result["failure"]
@@ -74,7 +74,7 @@ async def shows(page: Reader, *expected: str | int) -> None:
 
 @asynccontextmanager
 async def reading(file: Path, page: str = "preview") -> AsyncIterator[Reader]:
-    """A page that shows a file, which is watched."""
+    """Connect to the page of a file that is watched."""
     workspace = Workspace([file.parent], trusted=True)
     workspace.scan()
     worker = RenderWorker(Limits())

@@ -1,4 +1,4 @@
-"""`promptls render --viewer`: rows, examples, labels, layouts, and what is no use."""
+"""`promptls render --viewer`: rows, examples, labels, layouts, and invalid options."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from support.page_reader import Reader, reading_page, write_pages
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
-    """An experiment over four rows, two of which are right, that has not been run."""
+    """Return an experiment over four rows that has not been run; two will be correct."""
     write_pages(tmp_path / "pages")
     monkeypatch.setattr(page_server, "FOLDER", tmp_path / "pages")
     (tmp_path / "project").mkdir()
@@ -31,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
 
 @asynccontextmanager
 async def reading(folder: Folder) -> AsyncIterator[Reader]:
-    """A page that shows the last run of the folder's prompt."""
+    """Connect to the page of the last run of the folder's prompt."""
     process = ResultsProcess()
     live = LiveResults({"path": str(folder.prompt)}, folder.results, process)
     watching = asyncio.ensure_future(live.watch())
@@ -45,7 +45,7 @@ async def reading(folder: Folder) -> AsyncIterator[Reader]:
 
 
 async def whole_view(page: Reader, *, rows: int) -> dict[str, Any]:
-    """The next view that holds all that can be said of a run over so many rows."""
+    """Wait for the next complete view of a run with this number of rows."""
     while True:
         view: dict[str, Any] = (await page.received())["view"]
         if view["complete"] and view["runs"][-1]["rows"] == rows:

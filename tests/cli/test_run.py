@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def failed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    """The exit code and the error of a command that prints nothing else."""
+    """Return the exit code and the error of a command that prints nothing else."""
     code = main(list(words))
     return code, capsys.readouterr().err
 

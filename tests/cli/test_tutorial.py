@@ -1,4 +1,4 @@
-"""The pages that a new user follows, followed literally: files are written as shown, and commands run."""
+"""The pages for new users, followed literally: files are written as shown, and commands are run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [
 
 
 def followed(page: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
-    """What each command of the page printed, by the command."""
+    """Return the output of each command of the page, by command."""
     printed = {}
     for block in _BLOCK.finditer((DOCS / page).read_text("utf-8")):
         if block["file"]:

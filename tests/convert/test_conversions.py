@@ -49,7 +49,7 @@ VALUES = st.text(alphabet="ab {}%:#'\"\n-é漢", min_size=1, max_size=12).filter
 
 
 def edges_are_kept(text: str) -> bool:
-    """Whether the white space at the text's ends is such as can be written in content."""
+    """Return whether content can represent the white space at the text's ends."""
     edge = text[: len(text) - len(text.lstrip())] + text[len(text.rstrip()) :]
     return set(edge) <= {" ", "\n"}
 
@@ -138,7 +138,7 @@ def test_a_text_with_fields_is_filled_in_as_before(pieces: list[str], first: str
 
 
 class Keyed(dict[str, str]):
-    """A mapping with its key as an attribute too, as `str.format` reads one."""
+    """A mapping whose key is also an attribute, for `str.format`."""
 
     def __init__(self, value: str) -> None:
         super().__init__(key=value)
@@ -337,7 +337,7 @@ infer_cfg:
 
 
 def opencompass_text(template: str, row: dict[str, str]) -> str:
-    """What OpenCompass makes of a text: its columns one after the other, the answer's as nothing."""
+    """Return OpenCompass's text: its columns joined, the answer's column empty."""
     for column, value in row.items():
         template = template.replace(f"{{{column}}}", "" if column == "answer" else value)
     return template

@@ -1,4 +1,4 @@
-"""Prompt objects that become parts and objects again, and texts with JSON in single braces."""
+"""Round trips of prompt objects to parts and back, and texts with JSON in single braces."""
 
 from __future__ import annotations
 

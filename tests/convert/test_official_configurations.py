@@ -1,6 +1,6 @@
 """The official configurations of OpenCompass are read, checked and shown.
 
-They are in its repository and not here: `PROMPTLS_OPENCOMPASS=/path/to/checkout` names a clone.
+They are not part of this repository: set `PROMPTLS_OPENCOMPASS=/path/to/checkout` to a clone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from promptls.workspace.workspace import Workspace
 
 CHECKOUT = Path(os.environ.get("PROMPTLS_OPENCOMPASS", "no checkout"))
 EVERY = int(os.environ.get("PROMPTLS_OPENCOMPASS_EVERY", "1"))
-"""Only every so many files are tried."""
+"""The step between the files that are tried."""
 
 pytestmark = [
     pytest.mark.thorough,
@@ -35,7 +35,7 @@ FOLDERS = {"datasets": "opencompass/configs/datasets/**/*.py", "examples": "exam
 
 
 def configurations(folder: str) -> list[Path]:
-    """The files that configure a dataset: others hold parts of prompts that these import."""
+    """Return the files that configure a dataset; others contain parts of prompts that these import."""
     files = sorted(CHECKOUT.glob(FOLDERS[folder]))[::EVERY]
     return [
         file for file in files if any(mark in file.read_text("utf-8") for mark in ("infer_cfg", "read_base"))
@@ -44,7 +44,7 @@ def configurations(folder: str) -> list[Path]:
 
 @cache
 def read(file: Path) -> str | UserError:
-    """The evaluation prompt of the first dataset, or why there is none."""
+    """Return the evaluation prompt of the first dataset, or why there is none."""
     text = file.read_text("utf-8-sig")
     files = ConfigurationFiles(str(file))
     try:
@@ -54,7 +54,7 @@ def read(file: Path) -> str | UserError:
 
 
 def shown(file: Path, text: str) -> Any:
-    """What the viewer shows of the first row."""
+    """Return the viewer's text of the first row."""
     path = f"{file}.yml.j2"
     workspace = Workspace([file.parent])
     workspace.open(path, text, 1)

@@ -27,7 +27,7 @@ INFER = "infer_cfg=dict(prompt_template=dict(template=t), retriever=dict(type=Ze
 
 
 def templates(text: str, files: dict[str, str] | None = None) -> list[Any]:
-    """The `template` of each dataset."""
+    """Return the `template` of each dataset."""
     read = read_configuration(text, FilesOf(files))
     return [each["infer_cfg"]["prompt_template"]["template"] for each in read.datasets]
 

@@ -1,4 +1,4 @@
-"""Files of later releases of Ragas, to templates and prompt objects and back."""
+"""Conversion of files of later releases of Ragas to templates and prompt objects, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What promptls says of files as projects have them."""
+"""Findings in files of real projects."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from support.corpus import FILES, corpus
 from support.soundness import assert_sound
 
 LONGEST = 20_000
-"""Longer files are read once, and not broken."""
+"""Longer files are only read once, without breaking them."""
 
 
 def checked(path: Path, folder: Path) -> tuple[Kind, list[str]]:
-    """The kind of a file, read from a workspace at `folder`, and its findings as text."""
+    """Return the kind of a file in a workspace at `folder`, and its findings as text."""
     workspace = Workspace([folder])
     workspace.scan()
     text = text_on_disk(str(path))

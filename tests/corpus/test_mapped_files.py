@@ -1,4 +1,4 @@
-"""Files render with their source maps as they do without, and every character leads to its place."""
+"""Files render with source maps as they do without, and every character leads to its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Dataset`: rows under a name, in the places that they are kept in."""
+"""`Dataset`: named rows, and the backends that store them."""
 
 from __future__ import annotations
 

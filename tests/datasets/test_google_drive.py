@@ -1,4 +1,4 @@
-"""`gdrive`, against a server that keeps files as Google Drive does."""
+"""`gdrive`, with a server that stores files like Google Drive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from promptls.text.errors import UserError
 
 
 class Drive(BaseHTTPRequestHandler):
-    """Files and folders by id; a request for anything else is refused."""
+    """Files and folders by id; other requests are rejected."""
 
     files: ClassVar[dict[str, dict[str, Any]]] = {}
 
@@ -68,11 +68,11 @@ class Drive(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, *_: Any) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 class Session:
-    """What of a session of requests is needed."""
+    """The required part of a requests session."""
 
     def __getattr__(self, method: str) -> Any:
         def send(

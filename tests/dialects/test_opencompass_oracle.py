@@ -1,4 +1,4 @@
-"""What OpenCompass 0.5.4 did with a configuration and rows, promptls does too."""
+"""promptls agrees with the recorded results of OpenCompass 0.5.4."""
 
 from __future__ import annotations
 

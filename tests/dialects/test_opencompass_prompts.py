@@ -1,4 +1,4 @@
-"""What OpenCompass asks: cases beside the recorded ones, from its source."""
+"""Requests of OpenCompass: further cases, taken from its source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Prompt Poet makes of the rendered YAML, and where it stops."""
+"""The parts that Prompt Poet makes of the rendered YAML, and its errors."""
 
 from __future__ import annotations
 

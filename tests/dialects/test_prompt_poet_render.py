@@ -1,4 +1,4 @@
-"""Jinja as Prompt Poet runs it: names, undefined values, the sandbox, and the place of a failure."""
+"""Jinja as Prompt Poet runs it: names, undefined values, the sandbox, and the place of an error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from promptls.dialects.prompt_poet.vocabulary import escape, unescape
 
 
 class Folder:
-    """Template texts of one folder that exists in memory only, beside a real one."""
+    """Templates of one folder that exists only in memory, beside a real one."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""Prompt objects: what is valid, and the text they become."""
+"""Prompt objects: validation, and the formatted text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that later releases of Ragas save: what they hold, and the text that is sent."""
+"""Files saved by later releases of Ragas: their content, and the text that is sent."""
 
 from __future__ import annotations
 

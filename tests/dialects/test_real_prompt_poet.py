@@ -1,4 +1,4 @@
-"""Generated prompts come to the same in the real Prompt Poet, which runs in an environment of its own."""
+"""Generated prompts have the same result in the real Prompt Poet, which runs in its own environment."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ SEEDS = range(200 if THOROUGH else 40)
 CASES = [Generator(seed).case() for seed in SEEDS]
 AWKWARD = [AwkwardGenerator(seed).case() for seed in SEEDS]
 _ADDRESS = re.compile("0x[0-9a-f]{6,}", re.IGNORECASE)
-"""Where an object lies in memory, which printing a method shows."""
+"""The memory address in the text of a method."""
 
 FIELDS = {"space_marker": "space"}
-"""What `Markers` calls an argument of `Prompt`, where that is another name."""
+"""The names that `Markers` uses for arguments of `Prompt`, where they differ."""
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def _result(case: Case, path: str) -> dict[str, Any]:
 
 
 def _truncated(case: Case, parts: tuple[PromptPart, ...], tokens: list[int]) -> list[Any]:
-    """What is left after each truncation; without a limit, Prompt Poet leaves what the one before left."""
+    """Return what remains after each truncation; without a limit, Prompt Poet keeps the previous result."""
     priorities = [part.truncation_priority for part in parts]
     presets = [part.tokens for part in parts]
     everything = left = real.plain([part.name for part in parts])

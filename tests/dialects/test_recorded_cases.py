@@ -1,4 +1,4 @@
-"""The recorded cases are complete, and laid out as `oracle.ask --record` writes them."""
+"""The recorded cases are complete, and formatted as `oracle.ask --record` writes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worked tasks of `CONTRIBUTING.md`: the code that they show works as it is."""
+"""The worked tasks of `CONTRIBUTING.md`: their code works as shown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "CONTRIBUTING.md").read_text("utf-
 
 
 def code_of(task: str, language: str = "python") -> str:
-    """Return the first block of the section in this language."""
+    """Return the first code block of the section in this language."""
     section = PAGE.partition(f"\n### {task}\n")[2].partition("\n### ")[0]
     block = re.search(rf"^ *(```+){language}\n(.*?)^ *\1$", section, re.DOTALL | re.MULTILINE)
     assert block is not None

@@ -1,4 +1,4 @@
-"""The Chromium of this machine, as the tests start it."""
+"""The Chromium of this machine, with the options of the tests."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ _ARGUMENTS = (
 
 
 def launched(playwright: Playwright) -> Browser:
-    """A Chromium without a window of its own."""
+    """Start a Chromium without a window."""
     path = next((found for name in _NAMES if (found := shutil.which(name))), None)
     return playwright.chromium.launch(executable_path=path, args=list(_ARGUMENTS))

@@ -38,18 +38,18 @@ USER_SETTINGS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class CodeServer:
-    """Where a running code-server is found."""
+    """The address and folders of a running code-server."""
 
     address: str
     user_data: Path
 
     @property
     def storage(self) -> Path:
-        """The folder in which the extension keeps its own environment."""
+        """Return the folder with the extension's own environment."""
         return self.user_data / "User" / "globalStorage" / "promptls.promptls"
 
     def logs(self) -> str:
-        """What the extension has logged so far, of all windows."""
+        """Return what the extension has logged so far, in all windows."""
         found = sorted(self.user_data.glob("logs/*/exthost*/promptls.promptls/*.log"))
         return "\n".join(path.read_text("utf-8", errors="replace") for path in found)
 
@@ -70,10 +70,10 @@ def running(
     others: Sequence[Path] = (),
     user_settings: Mapping[str, Any] | None = None,
 ) -> Iterator[CodeServer]:
-    """A code-server with the extension, which keeps everything of its own below `home`.
+    """Run code-server with the extension, with all its files below `home`.
 
-    Without `trust`, every folder is opened in Restricted Mode. `machine_settings` are those that VS Code
-    keeps for the machine rather than the user. `others` are further extensions.
+    Without `trust`, every folder is opened in Restricted Mode. `machine_settings` are those
+    of the machine rather than the user. `others` are further extensions.
     """
     user_data = home / "user"
     own = ["--user-data-dir", str(user_data), "--extensions-dir", str(home / "extensions")]

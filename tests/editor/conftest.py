@@ -1,7 +1,7 @@
 """A real VS Code in a real browser: code-server, driven through Chromium.
 
-What it needs is installed once into a cache outside the repository, and the extension is built when
-its sources are newer than it.
+code-server and Chromium are installed once, into a cache outside of the repository. The extension is built if
+its sources have changed.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def code_server_command() -> Path:
-    """The command that starts code-server, installed first when it is missing."""
+    """Return the command that starts code-server, which is installed if necessary."""
     return Path(_last_line_of([ROOT / "scripts" / "install-code-server.sh"]))
 
 
 @pytest.fixture(scope="session")
 def extension() -> Path:
-    """The extension's file, of the sources as they are now."""
+    """Return the extension's file, built from the current sources."""
     sources = [
         path
         for folder in (
@@ -73,7 +73,7 @@ def extension() -> Path:
 def code_server(
     code_server_command: Path, extension: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[CodeServer]:
-    """A code-server whose extension starts the server of this Python environment."""
+    """Start a code-server whose extension uses the server of this Python environment."""
     settings = {"promptls.server.path": str(Path(sys.executable).with_name("promptls"))}
     home = tmp_path_factory.mktemp("code-server")
     with running(code_server_command, home, extension, machine_settings=settings) as server:
@@ -82,7 +82,7 @@ def code_server(
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """One Chromium for all tests; each opens a window of its own."""
+    """Start one Chromium for all tests; each opens its own window."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -93,7 +93,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A copy of the example project, which the test may change."""
+    """Return a copy of the example project that the test may change."""
     folder = tmp_path / "support_triage"
     copy_example(folder)
     return folder
@@ -103,7 +103,9 @@ def project(tmp_path: Path) -> Path:
 def open_folder(
     browser: Browser, request: pytest.FixtureRequest
 ) -> Iterator[Callable[[CodeServer, Path], Workbench]]:
-    """Opens a folder in a window of the test's own. What it shows at the end of the test is kept."""
+    """Return a function that opens a folder in a new window, of which a picture is taken at the end of the
+    test.
+    """
     opened: list[tuple[Workbench, CodeServer]] = []
 
     def open_it(server: CodeServer, folder: Path) -> Workbench:
@@ -121,7 +123,7 @@ def open_folder(
 
 @pytest.fixture
 def example(project: Path) -> Path:
-    """The folder that `workbench` shows, which the test may change."""
+    """Return the folder of `workbench`, which the test may change."""
     return project
 
 
@@ -129,7 +131,7 @@ def example(project: Path) -> Path:
 def workbench(
     code_server: CodeServer, example: Path, open_folder: Callable[[CodeServer, Path], Workbench]
 ) -> Workbench:
-    """VS Code with the example project."""
+    """Open VS Code with the example project."""
     return open_folder(code_server, example)
 
 
@@ -140,12 +142,12 @@ def _opened(browser: Browser, server: CodeServer, folder: Path) -> Workbench:
 
 
 def _file_name(request: pytest.FixtureRequest) -> str:
-    """The name of the test, as that of a file."""
+    """Return the name of the test as a file name."""
     return re.sub(r"\W+", "_", request.node.name).strip("_")
 
 
 def _last_line_of(command: list[Path]) -> str:
-    """The last line that a script prints; its explanations go to the test's own error output."""
+    """Return the last line that a script prints; its other output goes to the test's error output."""
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         pytest.fail(f"{command[0].name} failed with exit code {done.returncode}; its output says why.")

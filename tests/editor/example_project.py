@@ -7,7 +7,7 @@ from pathlib import Path
 
 PROMPT = "triage_v2.yml.j2"
 ROWS = 4
-"""Rows of the dataset: the embedded model takes its time for each."""
+"""Rows of the dataset; few, because the embedded model takes time for each."""
 
 _EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "support_triage"
 

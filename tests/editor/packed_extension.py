@@ -32,7 +32,7 @@ _MANIFEST = """\
 
 
 def packed(folder: Path, target: Path) -> Path:
-    """The extension of a folder as a `.vsix` file at `target`."""
+    """Pack the extension of a folder as a `.vsix` file at `target`."""
     package = json.loads((folder / "package.json").read_text("utf-8"))
     with ZipFile(target, "w") as archive:
         archive.writestr("[Content_Types].xml", _TYPES)

@@ -14,13 +14,13 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class ServedPage:
-    """Where the page is, and the process behind it."""
+    """The address of the page, and the process that serves it."""
 
     address: str
     process: subprocess.Popen[str]
 
     def interrupt(self) -> str:
-        """Press Ctrl+C; returns what the command says at its end."""
+        """Press Ctrl+C; return the last output of the command."""
         self.process.send_signal(signal.SIGINT)
         _, errors = self.process.communicate(timeout=20)
         return errors
@@ -28,7 +28,7 @@ class ServedPage:
 
 @contextmanager
 def served(file: Path, *options: str, command: str = "preview") -> Iterator[ServedPage]:
-    """The page of a file that the command serves, until the end of the block."""
+    """Serve the page of a file until the end of the block."""
     words = [sys.executable, "-m", "promptls", command, str(file), "--no-open", *options]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

@@ -1,4 +1,4 @@
-"""The tools that the extension offers to agent mode in a real VS Code, called by another extension."""
+"""The agent tools of the extension in a real VS Code, called by another extension."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ experiments:
     {{ escape_special_characters(text) }}
 """
 RUN_PATIENCE = 240_000
-"""Milliseconds that the embedded model may take for a few rows, on a machine that does other things too."""
+"""The timeout in milliseconds for a few rows of the embedded model, on a busy machine."""
 
 OpenFolder = Callable[[CodeServer, Path], Workbench]
 
@@ -36,7 +36,7 @@ OpenFolder = Callable[[CodeServer, Path], Workbench]
 def caller(
     code_server_command: Path, extension: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[CodeServer]:
-    """A code-server with an extension that calls tools."""
+    """Start a code-server with an extension that calls tools."""
     home = tmp_path_factory.mktemp("caller")
     with running(
         code_server_command,
@@ -50,7 +50,7 @@ def caller(
 
 
 def call_tools(workbench: Workbench, folder: Path, *calls: tuple[str, dict[str, object]]) -> None:
-    """Begin to call tools one after another; their answers are shown as a document."""
+    """Start calling tools one after another; their answers are shown as a document."""
     (folder / "calls.json").write_text(json.dumps(calls), "utf-8")
     workbench.run_command("Call the Tools of Agent Mode")
 
@@ -105,7 +105,7 @@ def test_agent_mode_runs_experiments_with_consent_and_compares_and_reads_their_r
 
 
 def answer_dialog(workbench: Workbench, prompt: str, plan: str, button: str) -> None:
-    """Answer whether to run a prompt, once that is asked: after the model answered what was asked before."""
+    """Answer the question whether to run a prompt, once it is asked."""
     dialog = workbench.page.get_by_role("dialog", name=f"Run the experiment of {prompt}?")
     expect(dialog).to_contain_text(plan, timeout=RUN_PATIENCE)
     dialog.get_by_role("button", name=button, exact=True).click()

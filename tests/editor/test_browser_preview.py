@@ -1,4 +1,4 @@
-"""The preview of a prompt in a browser, as `promptls preview` serves it."""
+"""The preview of a prompt in a browser, served by `promptls preview`."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ OpenPage = Callable[..., "Page"]
 
 @pytest.fixture(scope="session", autouse=True)
 def pages() -> None:
-    """The pages of the sources as they are now."""
+    """Build the pages from the current sources."""
     subprocess.run([ROOT / "scripts" / "build-pages.sh"], check=True)
 
 
 @pytest.fixture
 def chat(tmp_path: Path) -> Path:
-    """A prompt with a dataset of 3,000 rows."""
+    """Return a prompt with a dataset of 3,000 rows."""
     rows = "".join(f"Ann {index},Where is bill {index}?\n" for index in range(3000))
     (tmp_path / "rows.csv").write_text(f"name,text\n{rows}", "utf-8")
     path = tmp_path / "chat.yml.j2"
@@ -90,7 +90,7 @@ def chat(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def open_preview(browser: Browser, request: pytest.FixtureRequest) -> Iterator[OpenPage]:
-    """Serves a prompt and opens its page; fails at the end for anything that the page complained of."""
+    """Return a function that serves a prompt and opens its page; errors in its console fail the test."""
     complaints: list[str] = []
     with ExitStack() as stack:
 

@@ -1,4 +1,4 @@
-"""The report of `promptls report` in a browser, opened from the disk."""
+"""The report of `promptls report` in a browser, opened from disk."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ THEMES = {
 
 @pytest.fixture(scope="session", autouse=True)
 def pages() -> None:
-    """The pages of the sources as they are now."""
+    """Build the pages from the current sources."""
     subprocess.run([ROOT / "scripts" / "build-pages.sh"], check=True)
 
 
 def table(version: int) -> str:
-    """A run's table: every tenth row is wrong in the first version, every twentieth in the second."""
+    """Return a run's table: every tenth row is wrong in the first version, every twentieth in the second."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -82,7 +82,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def open_report(
     browser: Browser, report: Path, request: pytest.FixtureRequest
 ) -> Iterator[Callable[..., Page]]:
-    """Opens the report without a network; fails at the end for anything that the page complained of."""
+    """Return a function that opens the report without a network; errors in its console fail the test."""
     complaints: list[str] = []
     opened = []
 

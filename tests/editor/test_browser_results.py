@@ -1,4 +1,4 @@
-"""The results of runs in a browser, as `promptls results` serves them."""
+"""The results of runs in a browser, served by `promptls results`."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def right(response, expected_answer):
 
 @pytest.fixture(scope="session", autouse=True)
 def pages() -> None:
-    """The pages of the sources as they are now."""
+    """Build the pages from the current sources."""
     subprocess.run([ROOT / "scripts" / "build-pages.sh"], check=True)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    """An experiment over 20 rows, every second of which is wrong, and whose first four have been run."""
+    """Return an experiment over 20 rows, every second of which is wrong; the first four have been run."""
     folder = Folder(tmp_path).write(metrics="metrics.py:right", settings="concurrency: 1", rows=20)
     (tmp_path / "metrics.py").write_text(METRICS, "utf-8")
     run(folder, "--rows", "4")
@@ -56,7 +56,7 @@ def run(folder: Folder, *options: str) -> None:
 
 @pytest.fixture
 def page(browser: Browser, folder: Folder) -> Iterator[Page]:
-    """The page of the last run; what it complains of fails the test."""
+    """Open the page of the last run; errors in its console fail the test."""
     complaints: list[str] = []
     with served(folder.prompt, command="results") as results:
         context = browser.new_context(viewport={"width": 1000, "height": 800}, bypass_csp=True)

@@ -1,4 +1,4 @@
-"""Commands of the palette in a real VS Code, where no prompt has the focus."""
+"""Commands of the palette in a real VS Code while no prompt has the focus."""
 
 from __future__ import annotations
 

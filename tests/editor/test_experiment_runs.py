@@ -1,4 +1,4 @@
-"""An experiment in a real VS Code: run from its lens by the embedded model, shown, cancelled."""
+"""An experiment in a real VS Code: run by its lens with the embedded model, shown, cancelled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 from workbench import Workbench
 
 RUN_PATIENCE = 240_000
-"""Milliseconds that the embedded model may take for a few rows, on a machine that does other things too."""
+"""The timeout in milliseconds for a few rows of the embedded model, on a busy machine."""
 
 OpenFolder = Callable[[CodeServer, Path], Workbench]
 

@@ -61,12 +61,12 @@ def test_rows_and_examples_run_in_the_test_explorer_and_failing_ones_say_why(
 
 
 def unfold(row: Locator) -> None:
-    """Show what is below a row of the tree, where that is hidden."""
+    """Expand a row of the tree if it is collapsed."""
     if row.get_attribute("aria-expanded") != "true":
         row.locator(".monaco-tl-twistie").click()
 
 
 def row_of(workbench: Workbench, label: str) -> Locator:
-    """The test in the tree whose label, with its state, begins with a pattern."""
+    """Return the test in the tree whose label, with its state, begins with a pattern."""
     rows = workbench.page.locator(".test-explorer .monaco-list-row")
     return rows.and_(workbench.page.get_by_label(re.compile(f"^{label}")))

@@ -1,4 +1,4 @@
-"""The first minute with the extension in a real VS Code: an empty folder, and no server yet."""
+"""The first minute with the extension in a real VS Code: an empty folder without a server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from playwright.sync_api import expect
 from workbench import Workbench
 
 INSTALL_PATIENCE = 240_000
-"""Milliseconds that pip may take to install the server, or the embedded model and its answer."""
+"""The timeout in milliseconds for pip to install the server, or the embedded model to be installed and
+answer.
+"""
 
 
 @pytest.mark.model

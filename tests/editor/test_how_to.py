@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from workbench import Workbench
 
 RUN_PATIENCE = 240_000
-"""Milliseconds that the embedded model may take for a few rows, on a machine that does other things too."""
+"""The timeout in milliseconds for a few rows of the embedded model, on a busy machine."""
 
 
 @pytest.mark.model

@@ -36,7 +36,7 @@ def test_a_key_is_requested_and_stored_and_never_displayed(
 def _asked(
     code_server: CodeServer, folder: Path, open_folder: Callable[[CodeServer, Path], Workbench]
 ) -> tuple[Workbench, Frame]:
-    """Ask the model from the preview of a new prompt, and return the window and the preview."""
+    """Ask the model from the preview of a new prompt; return the window and the preview."""
     (folder / "greet.yml.j2").write_text("- name: a\n  role: user\n  content: Good morning.\n", "utf-8")
     workbench = open_folder(code_server, folder)
     workbench.open_file("greet.yml.j2")

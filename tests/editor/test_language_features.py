@@ -1,4 +1,4 @@
-"""A prompt written in a real VS Code: completed, renamed, laid out, colored."""
+"""Writing a prompt in a real VS Code: completion, rename, formatting, highlighting."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ input_keys:
 
 @pytest.fixture
 def notes(workbench: Workbench, example: Path) -> Path:
-    """A prompt of its own, open in the window, when the server has seen it."""
+    """Open a prompt for the test, and wait until the server has read it."""
     path = example / NAME
     path.write_text(BEFORE, "utf-8")
     workbench.open_file(NAME)
@@ -209,7 +209,7 @@ def test_a_column_is_renamed_from_its_data_set(workbench: Workbench, example: Pa
 
 
 def _rename(workbench: Workbench, path: Path, words: str, new_name: str) -> None:
-    """Rename the name that ends some words of the file in the active editor."""
+    """Rename the name at the end of some words in the active editor."""
     lines = path.read_text("utf-8").splitlines()
     number, line = next((number, line) for number, line in enumerate(lines, 1) if words in line)
     name = words.replace(",", " ").split()[-1]

@@ -1,4 +1,4 @@
-"""Models that another extension offers in a real VS Code, asked by an experiment."""
+"""Models of another extension in a real VS Code, used by an experiment."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OpenFolder = Callable[[CodeServer, Path], Workbench]
 def house(
     code_server_command: Path, extension: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[CodeServer]:
-    """A code-server with an extension that offers a model."""
+    """Start a code-server with an extension that offers a model."""
     home = tmp_path_factory.mktemp("house")
     others = [packed(HOUSE, home / "house-models.vsix")]
     settings = {"promptls.server.path": str(Path(sys.executable).with_name("promptls"))}
@@ -55,7 +55,7 @@ def house(
 
 
 def running_experiment(open_folder: OpenFolder, house: CodeServer, folder: Path, model: str) -> Workbench:
-    """The window in which an experiment with the model has been started."""
+    """Return a window in which an experiment with the model was started."""
     (folder / "ask.yml.j2").write_text(PROMPT.replace("MODEL", model), "utf-8")
     (folder / "rows.csv").write_text(ROWS, "utf-8")
     workbench = open_folder(house, folder)

@@ -1,4 +1,4 @@
-"""Runs that were begun outside of VS Code, followed by the results panel."""
+"""Runs started outside of VS Code, followed by the results panel."""
 
 from __future__ import annotations
 

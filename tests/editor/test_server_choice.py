@@ -1,4 +1,4 @@
-"""Which server the extension starts in a real VS Code, and what it says when it cannot."""
+"""The choice of the server in a real VS Code, and the messages if it cannot be started."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from workbench import Workbench
 
 INSTALL_PATIENCE = 240_000
-"""Milliseconds that pip may take to install the server."""
+"""The timeout in milliseconds for pip to install the server."""
 
 OpenFolder = Callable[[CodeServer, Path], Workbench]
 

@@ -1,4 +1,4 @@
-"""A server that dies under a real VS Code: another one takes over, and no text is lost."""
+"""A server that dies in a real VS Code: it is restarted, and no text is lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench import Workbench
 
 
 def servers_of(code_server: CodeServer) -> Iterator[int]:
-    """The processes of the language servers of a code-server: they run in the extension's own folder."""
+    """Return the language server processes of a code-server, which run in the extension's folder."""
     for process in Path("/proc").glob("[0-9]*"):
         try:
             is_ours = (process / "cwd").readlink() == code_server.storage

@@ -1,4 +1,4 @@
-"""Which files start the server in a real VS Code: prompts, and no others that have such names."""
+"""The files that start the server in a real VS Code: prompts, and no others with such names."""
 
 from __future__ import annotations
 

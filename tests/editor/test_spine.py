@@ -1,4 +1,4 @@
-"""A prompt in a real VS Code: checked, counted, rendered."""
+"""A prompt in a real VS Code: diagnostics, token counts, preview."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ GREETING = """\
 
 
 def line_of(folder: Path, text: str) -> int:
-    """The line of the prompt, from 1, that begins with a text."""
+    """Return the line of the prompt, counted from 1, that begins with a text."""
     lines = (folder / PROMPT).read_text("utf-8").splitlines()
     return next(number for number, line in enumerate(lines, 1) if line.startswith(text))
 
 
 def violations(panel: Frame) -> list[str]:
-    """What is wrong with a panel's page for people who cannot see it, or not well."""
+    """Return the accessibility violations of a panel's page."""
     panel.evaluate(AXE.read_text("utf-8"))
     return [f"{each['id']}: {each['nodes'][0]['html']}" for each in panel.evaluate("axe.run()")["violations"]]
 

@@ -1,4 +1,4 @@
-"""A test dataset out of documents, made in a real VS Code: asked for step by step, and opened."""
+"""Generating a test dataset from documents in a real VS Code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.library_documents import good_reply, write_documents
 from support.model_server import model_server
 
 MAKING_PATIENCE = 120_000
-"""Milliseconds that a process may take to begin, on a machine that does other things too."""
+"""The timeout in milliseconds for a process to start, on a busy machine."""
 
 
 def test_a_data_set_is_made_of_the_documents_that_are_chosen(

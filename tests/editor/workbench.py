@@ -1,4 +1,4 @@
-"""A window of VS Code, used as a person does: by keyboard, mouse, and looking."""
+"""A VS Code window, used through keyboard, mouse and screen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ expect.set_options(timeout=PATIENCE)
 
 
 class Workbench:
-    """What a person sees and does in one window."""
+    """What a user sees and does in one window."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -26,19 +26,19 @@ class Workbench:
         page.set_default_timeout(PATIENCE)
 
     def keep_pictures(self, folder: Path, name: str) -> None:
-        """Keep the pictures that are taken from now on in a folder, in files that begin with a name."""
+        """Save all further pictures in a folder, with this prefix."""
         folder.mkdir(parents=True, exist_ok=True)
         self._pictures = folder / name
 
     def open_folder(self, address: str, folder: Path) -> None:
-        """Show a folder; true when its files are listed."""
+        """Open a folder; return whether its files are listed."""
         is_empty = next(folder.iterdir(), None) is None
         self.page.goto(f"{address}/?folder={quote(str(folder))}")
         view = self.page.locator(".explorer-folders-view")
         expect(view if is_empty else view.locator(".monaco-list-row").first).to_be_visible()
 
     def open_file(self, name: str) -> None:
-        """Open a file by its name, with the cursor at its beginning."""
+        """Open a file by its name, with the cursor at its start."""
         self.page.keyboard.press("Control+P")
         box = self.page.locator(".quick-input-widget input[type=text]")
         expect(box).to_be_focused()
@@ -49,7 +49,7 @@ class Workbench:
         self.focus_editor()
 
     def run_command(self, title: str) -> None:
-        """Run a command from the palette, as soon as it is there: extensions are found after the window."""
+        """Run a command from the palette, as soon as its extension is activated."""
         box = self.page.locator(".quick-input-widget input[type=text]")
         found = self.page.locator(".quick-input-list .monaco-list-row.focused")
         deadline = time.monotonic() + PATIENCE / 1000
@@ -68,25 +68,25 @@ class Workbench:
                 return
 
     def choose(self, label: str) -> None:
-        """Choose an item of the list that is asked from."""
+        """Choose an item of the quick pick."""
         item = self.page.locator(".quick-input-list .monaco-list-row").get_by_text(label, exact=True)
         expect(item).to_be_visible()
         item.click()
 
     def answer(self, title: str, text: str) -> None:
-        """Type an answer into the box of this title."""
+        """Type an answer into the input box with this title."""
         widget = self.page.locator(".quick-input-widget", has_text=title)
         expect(widget.locator("input[type=text]")).to_be_focused()
         widget.locator("input[type=text]").fill(text)
         self.page.keyboard.press("Enter")
 
     def focus_editor(self) -> None:
-        """Give the keyboard to the first group of editors."""
+        """Focus the first editor group."""
         self.page.keyboard.press("Control+1")
         expect(self.page.locator(".editor-instance .monaco-editor.focused").first).to_be_visible()
 
     def go_to(self, line: int, column: int = 1) -> None:
-        """Move the cursor; both count from 1."""
+        """Move the cursor; both arguments count from 1."""
         self.focus_editor()
         self.page.keyboard.press("Control+G")
         box = self.page.locator(".quick-input-widget input[type=text]")
@@ -100,11 +100,11 @@ class Workbench:
         self.page.keyboard.type(text)
 
     def line(self, text: str) -> Locator:
-        """The lines in sight that hold a text, with what VS Code shows inside them."""
+        """Return the visible lines that contain a text, with the decorations in them."""
         return self.page.locator(".view-line", has_text=text)
 
     def hover(self, line: int, column: int) -> Locator:
-        """Rest the mouse on a place; returns what pops up there."""
+        """Hover over a place; return the hover's content."""
         self.go_to(line, column)
         popup = self.page.locator(".monaco-editor .monaco-hover:not(.hidden) .monaco-hover-content")
         deadline = time.monotonic() + PATIENCE / 1000
@@ -126,7 +126,7 @@ class Workbench:
                 return popup
 
     def problems(self) -> Locator:
-        """The rows of the problems panel, which is opened when it is not."""
+        """Return the rows of the problems panel, which is opened if necessary."""
         rows = self.page.locator(".markers-panel .monaco-list-row")
         if self.page.locator(".markers-panel").count() == 0:
             self.page.keyboard.press("Control+Shift+M")
@@ -135,15 +135,15 @@ class Workbench:
         return rows
 
     def problem(self, text: str) -> Locator:
-        """The problems that say a text."""
+        """Return the problems that contain a text."""
         return self.problems().filter(has_text=text)
 
     def lens(self, text: str | re.Pattern[str]) -> Locator:
-        """The code lenses that say a text."""
+        """Return the code lenses that contain a text."""
         return self.page.locator(".codelens-decoration a", has_text=text)
 
     def click_lens(self, text: str) -> None:
-        """Click a code lens, as soon as it stands still: lenses are laid anew when the text changes."""
+        """Click a code lens when it has stopped moving: lenses are laid out again when the text changes."""
         lens = self.lens(text).first
         expect(lens).to_be_visible()
         box = None
@@ -154,19 +154,19 @@ class Workbench:
         self.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
     def notification(self, text: str | re.Pattern[str]) -> Locator:
-        """The notifications that say a text."""
+        """Return the notifications that contain a text."""
         return self.page.locator(".notifications-toasts .notification-toast", has_text=text)
 
     def dialog(self, text: str | re.Pattern[str]) -> Locator:
-        """The dialog that contains a text."""
+        """Return the dialog that contains a text."""
         return self.page.locator(".monaco-dialog-box", has_text=text)
 
     def status(self, text: str | re.Pattern[str]) -> Locator:
-        """The items of the status bar that say a text."""
+        """Return the status bar items that contain a text."""
         return self.page.locator(".statusbar-item", has_text=text)
 
     def panel(self, text: str, patience: int = PATIENCE) -> Frame:
-        """The page of the panel that shows a text, once one does within `patience` milliseconds."""
+        """Return the page of the panel that shows a text, within `patience` milliseconds."""
         end = time.monotonic() + patience / 1000
         while time.monotonic() < end:
             shown = next((frame for frame in self.page.frames if _shows(frame, text)), None)
@@ -176,7 +176,7 @@ class Workbench:
         raise AssertionError(f"no panel shows {text!r}")
 
     def screenshot(self, what: str) -> None:
-        """Keep a picture of the window; needs `keep_pictures`."""
+        """Save a picture of the window; requires `keep_pictures`."""
         assert self._pictures is not None
         self.page.screenshot(path=f"{self._pictures}-{what}.png")
 

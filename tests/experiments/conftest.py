@@ -25,7 +25,7 @@ def server() -> Iterator[ModelServer]:
 
 @pytest.fixture
 def hold(folder: Folder, server: ModelServer) -> Iterator[threading.Event]:
-    """The event that the fourth and later ones of nine rows wait for."""
+    """Return the event for which the fourth and later ones of nine rows wait."""
     release = threading.Event()
     server.reply = lambda body: Reply(wait=release) if last_text(body) > "text 3" else Reply("ok")
     folder.serve(server).write(model="office", rows=9)
@@ -35,7 +35,7 @@ def hold(folder: Folder, server: ModelServer) -> Iterator[threading.Event]:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A Ray cluster of two nodes, each with one processor."""
+    """Start a Ray cluster of two nodes with one CPU each."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 

@@ -24,7 +24,7 @@ from support.waiting import wait_until
 
 @pytest.fixture
 def used(folder: Folder, server: ModelServer) -> ModelServer:
-    """A server that answers, asked by the folder's prompt."""
+    """Return a server that answers the folder's prompt."""
     folder.serve(server).write(model="office", rows=10)
     server.reply = lambda body: Reply(f"to {last_text(body)}")
     return server
@@ -211,7 +211,7 @@ async def test_two_runs_at_once_do_not_mix(folder: Folder, used: ModelServer) ->
 def test_processes_that_run_a_prompt_at_once_pay_for_each_answer_once(
     folder: Folder, used: ModelServer
 ) -> None:
-    """One of them is killed in the middle: what it was asking for goes out again, and nothing else does."""
+    """One process is killed in the middle: its open request is repeated, and no other."""
     used.reply = lambda body: Reply(f"to {last_text(body)}", pause=0.05)
     runs = [
         subprocess.Popen(

@@ -14,7 +14,7 @@ PRICED = {"input_price": "1000000", "output_price": "2000000"}
 
 
 def priced(folder: Folder, server: ModelServer, settings: str = "concurrency: 2", rows: int = 10) -> Folder:
-    """A folder whose model costs 1 dollar a token of the prompt, and 2 a token of the answer."""
+    """Return a folder whose model costs 1 dollar per input token and 2 dollars per output token."""
     folder.serve(server).write(model="office", rows=rows, settings=settings)
     toml = folder.path / "promptls.toml"
     lines = [f"{name} = {value}" for name, value in PRICED.items()]

@@ -1,4 +1,4 @@
-"""Calls that are in flight when a run breaks off may have been paid for: a resumed run names them."""
+"""Calls in flight when a run is killed may have been paid for: a resumed run names them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def right(response):
 
 
 def killed(folder: Folder, is_time: Callable[[], bool], *more: str) -> Path:
-    """The journal of a run that was killed when it was time."""
+    """Return the journal of a run that was killed at the right moment."""
     run = subprocess.Popen(
         [sys.executable, "-m", "promptls", "run", str(folder.prompt), *more],
         stdout=subprocess.DEVNULL,
@@ -51,7 +51,7 @@ def killed(folder: Folder, is_time: Callable[[], bool], *more: str) -> Path:
 
 @pytest.fixture
 def release(folder: Folder, server: ModelServer) -> threading.Event:
-    """Lets go the answers that the server holds back: all but that to the first text."""
+    """Release the answers that the server delays, except for the first text's."""
     folder.serve(server, input_price=1, output_price=2)
     folder.write(model="office", rows=6, settings="concurrency: 3")
     event = threading.Event()

@@ -17,7 +17,7 @@ async def run_of(folder: Folder, **settings: Any) -> RunSummary:
 
 
 async def answered(folder: Folder, right: set[int], rows: int = 30) -> RunSummary:
-    """A run in which exactly the rows in `right` get the expected answer."""
+    """Return a run in which exactly the rows in `right` have the expected answer."""
     folder.write(rows=rows, metrics="metrics.py:right")
     lines = [f"r{n},text {n},{'text' if n in right else 'other'} {n}" for n in range(1, rows + 1)]
     (folder.path / "rows.csv").write_text("\n".join(["id,text,answer", *lines]), encoding="utf-8")

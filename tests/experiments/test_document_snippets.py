@@ -1,7 +1,7 @@
-"""The snippets of Ragas's documents about experiments, with `promptls` in place of `ragas`.
+"""The snippets of Ragas's documentation about experiments, with `promptls` in place of `ragas`.
 
-Each runs as it stands there; `my_system_function` and its like are what the documents leave to their
-reader. Where a snippet cannot give its result here, the docstring of the test says why.
+Each runs unchanged; functions such as `my_system_function` are left to the reader by the documentation. If a
+snippet cannot produce its result here, the docstring of the test says why.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ async def robust_experiment(row):
 
 
 async def run(code: str, names: dict[str, Any]) -> dict[str, Any]:
-    """The names after the code, in which `await` may stand outside of functions."""
+    """Return the names after the code, which may contain `await` outside of functions."""
     compiled = compile(code, "<document>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     ended = types.FunctionType(compiled, names)()
     if asyncio.iscoroutine(ended):
@@ -426,7 +426,7 @@ results = await evaluated_experiment.arun(dataset)
 async def test_a_metric_without_a_judge_is_an_error_that_names_the_remedy(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The document names no judge; in Ragas, the class has no `score`, and drops every row."""
+    """The documentation names no judge; in Ragas, the class has no `score`, and drops every row."""
     monkeypatch.delenv("PROMPTLS_JUDGE", raising=False)
     results = (await run(LOAD + EVALUATED, {"my_system_function": answer}))["results"]
     assert len(results) == 2
@@ -451,7 +451,7 @@ def test_the_version_of_a_dataset_is_part_of_its_name(here: Path) -> None:
 
 
 def test_google_drive_needs_credentials(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The service cannot be reached here; `tests/datasets` has a server in place of it."""
+    """The service cannot be reached here; `tests/datasets` uses a fake server."""
     monkeypatch.delenv("GDRIVE_CREDENTIALS_PATH", raising=False)
     dataset = Dataset(name="my_eval", backend="gdrive", root_dir="folder_id")
     with pytest.raises(UserError, match=r"credentials|google-auth"):

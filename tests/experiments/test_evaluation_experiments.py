@@ -107,7 +107,7 @@ async def test_a_server_without_log_probabilities_is_named(tmp_path: Path) -> No
 
 
 def by_words(scores: dict[str, float], *, as_vllm: bool = False) -> Any:
-    """A server where each word, or pair of words, is a token with this log-probability, by default -1."""
+    """Return a server where each word or pair is a token with this log-probability, by default -1."""
 
     def reply(body: dict[str, Any]) -> Reply:
         words = body["prompt"].split()

@@ -1,4 +1,4 @@
-"""Experiments written in Python: `@experiment()`, its runs, and the results that it keeps."""
+"""Experiments written in Python: `@experiment()`, its runs and their stored results."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ sys.exit(main(["run", sys.argv[1]]))
 
 
 def run_with_limit(prompt: Path, limit: int) -> subprocess.CompletedProcess[str]:
-    """A real run in which no file can grow beyond `limit` bytes, as on a disk without space."""
+    """Run an experiment in which no file can grow beyond `limit` bytes, as on a full disk."""
     command = [sys.executable, "-c", LIMITED.format(limit=limit), str(prompt)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
@@ -114,7 +114,7 @@ def test_a_run_on_a_locked_file_is_resumed_after_it(folder: Folder, monkeypatch:
 
 @contextlib.contextmanager
 def locked(folder: Folder, mode: str) -> Iterator[None]:
-    """Write to the file of answers, as another program does."""
+    """Hold a write lock on the answer cache, as another program does."""
     (file,) = (folder.results / ".cache").glob("*.sqlite")
     connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
     with contextlib.closing(connection) as other:
@@ -175,7 +175,7 @@ def _journal_with(results: Path, count: int) -> Path:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own with 2 MiB."""
+    """Mount a file system of 2 MiB."""
     place = tmp_path / "disk"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]

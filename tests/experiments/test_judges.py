@@ -1,4 +1,4 @@
-"""Metrics that ask models, in whole runs against servers that play the model and its judge."""
+"""Metrics that ask models, in whole runs with servers for the model and its judge."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def verdict(value: object, reason: str = "so it is") -> Reply:
 def judged(
     tmp_path: Path, judge: ModelServer, *, metric: str = "", settings: str = "", top: str = ""
 ) -> Folder:
-    """An experiment of four rows that `echo` answers, and whose metric `polite` asks the server `judge`."""
+    """Return an experiment of four rows with the model `echo`, whose metric asks the server `judge`."""
     folder = Folder(tmp_path).write(metrics="polite")
     metric = metric or 'use = "aspect_critic"\ndefinition = "Is it polite?"'
     (tmp_path / "promptls.toml").write_text(

@@ -75,7 +75,7 @@ async def test_a_failure_comes_with_place_and_remedy(folder: Folder) -> None:
 
 
 async def paused_run(folder: Folder) -> tuple[asyncio.Task[Finished], list[Event]]:
-    """A running run that has finished three rows and waits for the fourth, and its events."""
+    """Return a run that has finished three rows and waits for the fourth, with its events."""
     events: list[Event] = []
     three_done = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""Experiments written in Python, run on a prompt: by a process of their own, and by the command line."""
+"""Experiments written in Python, run on a prompt by a child process and by the command line."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_the_command_line_runs_it_and_asks_failed_rows_again(
 
 
 async def run_here(request: RunRequest) -> Finished:
-    """The end of a run in this process, which reads each Python file once."""
+    """Run in this process, which reads each Python file once; return the end of the run."""
     written = python_request(request)
     assert written is not None
     with prepared_python(written) as ready:
@@ -162,7 +162,7 @@ async def run_here(request: RunRequest) -> Finished:
 
 
 def responses(finished: Finished) -> dict[str, str]:
-    """What the table has, by the rows' numbers."""
+    """Return the responses in the table, by row number."""
     with Path(finished.results).open(encoding="utf-8", newline="") as stream:
         return {row["row_number"]: row.get("response", "") for row in csv.DictReader(stream)}
 

@@ -1,4 +1,4 @@
-"""Experiments on a real Ray cluster of two nodes: the same files, and the same resume."""
+"""Experiments on a real Ray cluster of two nodes: same files, same resuming."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KEY = "sk-planted-5f2c9a7e41d08b36"
 
 @pytest.fixture(scope="module")
 def address(cluster: Any) -> Iterator[str]:
-    """The cluster's address, with this process connected to it."""
+    """Connect this process to the cluster; return the cluster's address."""
     ray.init(cluster.address, log_to_driver=False, logging_level="CRITICAL")
     yield cluster.address
     ray.shutdown()

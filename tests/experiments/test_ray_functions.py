@@ -1,4 +1,4 @@
-"""Experiments that are Python functions on a real Ray cluster of two nodes: the same files, and resume."""
+"""Experiments that are Python functions on a real Ray cluster of two nodes: same files, same resuming."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def run_of(folder: Folder) -> Path:
 
 
 def calls_in_doubt(path: Path) -> tuple[CallInFlight, ...]:
-    """What a run that goes on would say may have been paid for."""
+    """Return the calls that a resumed run reports as possibly paid."""
     run = reopen_run(path)
     try:
         return calls_without_answer(run.calls_in_flight, path.parent)
@@ -38,7 +38,7 @@ def calls_in_doubt(path: Path) -> tuple[CallInFlight, ...]:
 
 
 async def broken_off(folder: Folder, server: ModelServer, calls: int = 3) -> Path:
-    """A run of nine rows that has stopped after so many calls."""
+    """Return a run of nine rows that was stopped after this number of calls."""
     folder.serve(server).write(model="office", rows=9, settings="concurrency: 2")
     server.reply = lambda body: Reply(f"to {last_text(body)}")
     with pytest.raises(BudgetSpentError):
@@ -188,7 +188,7 @@ async def test_a_partial_run_is_completed(folder: Folder, server: ModelServer) -
 
 @pytest.mark.usefixtures("real_starts")
 def test_repeatedly_killed_runs_neither_lose_nor_repeat_rows(folder: Folder, server: ModelServer) -> None:
-    """Killed at random moments; what the server answered completely is never asked for again."""
+    """The run is killed at random moments; a complete answer is never requested again."""
     rows, at_once = 24, 4
     server.reply = lambda body: Reply(f"to {last_text(body)}", pause=0.01)
     folder.serve(server).write(model="office", rows=rows, settings=f"concurrency: {at_once}")

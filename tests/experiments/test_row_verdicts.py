@@ -18,7 +18,7 @@ PROMPT = "- name: a\n  content: x\n"
 
 
 def run_of(folder: Path, table: str = TABLE, name: str = "last-run", rows: str | None = None) -> RunSummary:
-    """A run over a dataset, of all rows or of those that `rows` names."""
+    """Return a run over a dataset, of all rows or of those in `rows`."""
     dataset = folder / "rows.csv"
     dataset.write_text("text\none\ntwo\nthree\n", "utf-8")
     run = write_run(folder / "a.yml.j2", PROMPT, table, experiment="main", dataset=dataset, name=name)

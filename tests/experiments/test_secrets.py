@@ -40,7 +40,7 @@ FAILS = "import os\nraise RuntimeError('cannot log in with ' + os.environ['DATAB
 
 
 def promptls(folder: Folder, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command line with keys planted in its environment."""
+    """Return the command line with planted keys in its environment."""
     return subprocess.run(
         [sys.executable, "-m", "promptls", *words],
         cwd=folder.path,
@@ -53,7 +53,7 @@ def promptls(folder: Folder, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def leaks(folder: Folder, *told: subprocess.CompletedProcess[str]) -> list[str]:
-    """Where a planted key stands: in a file below the folder, or in what a command printed."""
+    """Return where a planted key appears: in a file below the folder, or in the output of a command."""
     found = [
         str(path)
         for path in folder.path.rglob("*")
@@ -65,7 +65,7 @@ def leaks(folder: Folder, *told: subprocess.CompletedProcess[str]) -> list[str]:
 
 @pytest.fixture
 def leaking(folder: Folder, server: ModelServer) -> Folder:
-    """An experiment whose model and metrics tell what they should not."""
+    """Return an experiment whose model and metrics try to leak keys."""
     folder.serve(server, api_key_env="OFFICE_KEY")
     folder.write(model="office", metrics="leaks.py:broken, leaks.py:told, exact_match", rows=4)
     (folder.path / "leaks.py").write_text(LEAKS, "utf-8")

@@ -11,7 +11,7 @@ from promptls.text.errors import UserError
 
 
 def series(both: int, lost: int, won: int, neither: int) -> tuple[list[float], list[float]]:
-    """Two series of 0 and 1 with so many pairs of each kind."""
+    """Return two series of 0 and 1 with these numbers of each pair."""
     pairs = [(1.0, 1.0)] * both + [(1.0, 0.0)] * lost + [(0.0, 1.0)] * won + [(0.0, 0.0)] * neither
     return [before for before, _ in pairs], [after for _, after in pairs]
 
@@ -177,7 +177,7 @@ def test_existing_rows_are_not_reported_as_needed() -> None:
 def test_wins_and_losses_beside_twenty_equal_rows_come_out_as_statsmodels_has_them(
     won: int, lost: int, p_value: float, needed: float | None
 ) -> None:
-    """Its `mcnemar(exact=True)`, and its `TTestPower` at a power of 0.8, which asks for two or three more."""
+    """`mcnemar(exact=True)`, and `TTestPower` at a power of 0.8, which asks for two or three more."""
     before = [1.0] * 10 + [0.0] * (10 + won) + [1.0] * lost
     after = [1.0] * 10 + [0.0] * 10 + [1.0] * won + [0.0] * lost
     found = paired_difference(before, after, two_valued=True)

@@ -21,7 +21,7 @@ LABELS = {"Billing", "Account", "ProductIssue", "HowTo", "Feature", "RefundCance
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A copy of the example, so that its results do not land in the checkout."""
+    """Return a copy of the example, so that its results are not written into the checkout."""
     return Path(shutil.copytree(EXAMPLE, tmp_path / "triage", ignore=shutil.ignore_patterns("experiments")))
 
 

@@ -1,4 +1,4 @@
-"""Formatting files of projects: what they render to is the same before and after."""
+"""Formatting files of real projects does not change what they render to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.corpus import corpus
 
 
 def tree(text: str) -> Any:
-    """jinja2's own tree of the text without line numbers; None where it refuses the text."""
+    """Return jinja2's tree of the text without line numbers; None if the text is invalid."""
     try:
         return _plain(Environment(autoescape=False).parse(text))
     except TemplateError:

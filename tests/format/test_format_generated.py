@@ -1,4 +1,4 @@
-"""Formatting generated templates, and rendering them before and after with generated data."""
+"""Formatting generated templates does not change what they render to with generated data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENVIRONMENT = Environment()
 
 
 def rendered(text: str, data: dict[str, Any]) -> Any:
-    """What a prompt made of the text is: the data of its YAML, or the kind of the error."""
+    """Return the rendering of a prompt with this text: the data of its YAML, or the kind of the error."""
     try:
         return yaml.load(ENVIRONMENT.from_string(text).render(data), Loader=yaml.CSafeLoader)
     except Exception as error:  # noqa: BLE001 - data may break a template in any way, and then it stays broken

@@ -15,7 +15,7 @@ TAGS_ALONE = LOOSE.replace("{{x}}", "{{ x }}")
 
 
 def laid_out(main: str, name: str = "main.yml.j2", **others: str) -> str:
-    """The text of the named file in the one layout."""
+    """Return the formatted text of the named file."""
     files = {"main.yml.j2": main, **{f"{key}.yml.j2": text for key, text in others.items()}}
     workspace = Workspace([ROOT])
     for key, text in files.items():

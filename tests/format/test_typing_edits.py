@@ -8,7 +8,7 @@ from promptls.syntax.source import Source
 
 
 def typed(marked: str, *, newline: bool) -> str:
-    """The text after the edits that are due at `|`; what stands behind `|` shows where the cursor was."""
+    """Return the text after the edits for typing at `|`; `|` in the result is the cursor."""
     offset = marked.index("¦")
     text = marked.replace("¦", "")
     source = Source.of(text)

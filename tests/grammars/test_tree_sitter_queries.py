@@ -1,4 +1,4 @@
-"""The queries for tree-sitter, against the grammars that the editors install."""
+"""The tree-sitter queries, with the grammars that the editors install."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ CAPTURES = {
     "include": "keyword.import",
     "ignore": "keyword",
 }
-"""The beginnings of words in the sample, each with what Neovim is to take it for."""
+"""Prefixes of words in the sample, each with its highlight group in Neovim."""
 
 
 def language(module: object) -> Language:
@@ -95,7 +95,7 @@ def read(editor: str, name: str) -> str:
 
 
 def last_captures(text: str, query: str) -> dict[int, str]:
-    """What the token at each offset is taken for: of several patterns, the last one counts."""
+    """Return the capture of the token at each offset: the last matching pattern wins."""
     tree = Parser(JINJA).parse(text.encode())
     compiled = Query(JINJA, query)
     found: dict[int, tuple[int, str]] = {}
@@ -127,7 +127,7 @@ def test_a_word_is_taken_for_what_it_is(word: str, capture: str) -> None:
 
 
 def shapes(editor: str) -> set[str]:
-    """The patterns of an editor's highlights without their captures, priorities and layout."""
+    """Return the patterns of an editor's highlights without captures, priorities and layout."""
     text = re.sub(r"^;.*$", "", read(editor, "highlights"), flags=re.MULTILINE)
     text = re.sub(r"\(#set! priority \d+\)|(?<=[\s)\]])@[\w.]+", "", text)
     blocks = (re.sub(r"\s+", "", block) for block in re.split(r"\n\n+", text))

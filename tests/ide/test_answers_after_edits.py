@@ -1,4 +1,6 @@
-"""What is said of an edited prompt object, evaluation prompt or JSON file is said of its text read anew."""
+"""After edits of a prompt object, evaluation prompt or JSON file, all answers equal those for the same text
+opened again.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +119,7 @@ TYPED = (
 
 
 def opened(name: str, text: str) -> Workspace:
-    """A workspace in which the text is open as a file that certainly is a prompt."""
+    """Return a workspace in which the text is open as a prompt file."""
     workspace = Workspace()
     workspace.set_editor_settings({"include": ["**", "*"]})
     workspace.open(f"/answers/{name}", text, 1)
@@ -125,7 +127,7 @@ def opened(name: str, text: str) -> Workspace:
 
 
 def answers(workspace: Workspace, name: str, offsets: list[int]) -> list[object]:
-    """What is said of the file: findings, symbols, words with their colors, and what hovers say."""
+    """Return all answers about the file: findings, symbols, semantic tokens and hovers."""
     snapshot, path = workspace.snapshot, f"/answers/{name}"
     return [
         snapshot.kind(path),

@@ -170,7 +170,7 @@ def test_accepting_any_item_with_its_placeholders_leaves_valid_text(fixture: str
 
 
 def filled_in(text: str) -> str:
-    """The text with an argument in each empty pair of parentheses, where a user would write one."""
+    """Return the text with an argument in each empty pair of parentheses."""
     return text.replace("()", "(1)").replace("not  }}", "not x }}")
 
 

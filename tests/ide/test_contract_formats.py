@@ -44,7 +44,7 @@ input_keys:
 
 
 def executed(source: str, name: str) -> dict[str, Any]:
-    """The names of a module with this source, which is really run."""
+    """Execute a module with this source; return its names."""
     module = ModuleType(name)
     exec(compile(source, name, "exec", dont_inherit=True), module.__dict__)
     return module.__dict__

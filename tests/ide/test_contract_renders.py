@@ -1,4 +1,4 @@
-"""Whatever fits the inferred schema renders, where nothing depends on the values themselves."""
+"""Data that matches the inferred schema renders if nothing depends on the values themselves."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ TEMPLATES = (
 
 
 def values(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """Values that a schema of ours accepts."""
+    """Return a strategy for values that match a schema of ours."""
     if "anyOf" in schema:
         return st.one_of([values(each) for each in schema["anyOf"]])
     kinds = schema.get("type", ["string", "number", "boolean"])
@@ -79,7 +79,7 @@ def _of_kind(kind: str, schema: dict[str, Any]) -> st.SearchStrategy[Any]:
 
 
 def _completed(value: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """A value with the keys that its conditions ask for, as far as a text will do."""
+    """Return a value with the keys that its conditions require, if texts suffice."""
     for each in schema["allOf"]:
         if Draft202012Validator(each["if"]).is_valid(value):
             value = {**dict.fromkeys(each["then"]["required"], "t"), **value}

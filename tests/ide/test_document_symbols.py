@@ -36,7 +36,7 @@ experiments:
 
 
 def outline(text: str) -> list[str]:
-    """The symbols as an indented list."""
+    """Return the symbols as an indented list."""
     return list(_lines(document_symbols(opened(text)[0], PATH), 0))
 
 

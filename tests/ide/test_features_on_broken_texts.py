@@ -1,4 +1,4 @@
-"""No feature raises on any text: the beginnings of a rich one, and all of it but a piece."""
+"""No feature raises on any text: prefixes of a rich text, and the text without one piece."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files before a rename, the rename, and what the edits make of the files."""
+"""File renames: files before and after the rename and its edits."""
 
 from __future__ import annotations
 

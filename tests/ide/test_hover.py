@@ -14,7 +14,7 @@ ROOT = Path("/project")
 
 
 def check_hover(fixture: str, *expected: str, render: bool = True) -> str:
-    """The hover at the cursor, which holds every one of `expected`."""
+    """Check that the hover at the cursor contains each of `expected`."""
     snapshot, files = opened(fixture)
     path, marked = next((str(ROOT / name), file) for name, file in files.items() if file.cursor is not None)
     latest = rendered(snapshot, path) if render else None

@@ -13,7 +13,7 @@ PATH = str(Path("/project") / MAIN)
 
 
 def hints(fixture: str, *, rendered_text: str | None = None) -> list[str]:
-    """Every hint behind its line; `rendered_text` is an older text, which was rendered."""
+    """Return every hint after its line; `rendered_text` is an older text that was rendered."""
     snapshot, files = opened(fixture)
     latest = rendered(opened(rendered_text)[0] if rendered_text else snapshot, PATH)
     text = files[MAIN].text
@@ -189,7 +189,7 @@ def test_an_include_whose_parts_may_be_of_another_file_has_no_hint() -> None:
 
 
 def broken_hints(before: str, now: str) -> list[str]:
-    """The hints of a text that fails to render, behind a text that rendered."""
+    """Return the hints of a text that fails to render, after a text that rendered."""
     earlier, later = opened(before)[0], opened(now)[0]
     text = later.open_files[PATH].template.source.text
     latest = rendered(later, PATH).after(rendered(earlier, PATH))

@@ -1,4 +1,4 @@
-"""Every marked place is an occurrence of the key at the cursor, by the way that leads to it."""
+"""Every marked place is an occurrence of the key at the cursor, with the mark's access path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A metric is one thing in the headers that name it and in the Python files that define and use it."""
+"""A metric is one symbol in the headers that use it and in the Python files that define and use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics with options, as the editor completes and explains them."""
+"""Completion and hover of metrics with options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the values of a header name: what a hover says of it, and where it is."""
+"""Files and names in header values: hover and definition."""
 
 from __future__ import annotations
 

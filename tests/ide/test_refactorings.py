@@ -1,4 +1,4 @@
-"""Refactorings: what they make of a text, and that it renders to the same where the meaning must stay."""
+"""Refactorings: the resulting text, and that it renders to the same prompt where required."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAIN = str(ROOT / "main.yml.j2")
 
 
 def split(marked: str) -> tuple[str, Span]:
-    """The text without its marks, and the selection between them; one mark is a cursor."""
+    """Return the text without its marks, and the selection between them; one mark is a cursor."""
     start, _, rest = marked.partition("«")
     inside, found, behind = rest.partition("»")
     return start + inside + behind, Span(len(start), len(start) + (len(inside) if found else 0))
@@ -41,7 +41,7 @@ def offered(marked: str, name: str, **others: str) -> Offer | None:
 
 
 def refactored(marked: str, name: str, **others: str) -> dict[str, str]:
-    """The files that the refactoring leaves, by their names."""
+    """Return the files after the refactoring, by name."""
     offer = offered(marked, name, **others)
     assert offer is not None, "it is not offered"
     assert not offer.reason, offer.reason

@@ -1,4 +1,4 @@
-"""Refactorings at many places of prompts: what must stay the same renders the same."""
+"""Refactorings at many places of prompts: rendering-preserving ones change no rendering."""
 
 from __future__ import annotations
 

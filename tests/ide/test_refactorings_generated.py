@@ -1,4 +1,4 @@
-"""Refactorings at any place of any text: they never fail, and what must stay the same renders the same."""
+"""Refactorings at any place of any text never fail, and rendering-preserving ones change no rendering."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAIN = "/project/main.yml.j2"
 SAME = frozenset(
     {"extract-section", "inline-section", "extract-macro", "wrap-in-if", "input-keys-form", "add-header"}
 )
-"""The refactorings that keep what a prompt renders to."""
+"""The refactorings that do not change what a prompt renders to."""
 
 
 def workspace_of(text: str) -> Workspace:

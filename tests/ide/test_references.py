@@ -1,4 +1,4 @@
-"""Every marked place is an occurrence of the variable at the cursor, and there is no other one."""
+"""Every marked place, and no other one, is an occurrence of the variable at the cursor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An input's occurrences in what gives it its values: samples, datasets and Python programs."""
+"""An input's occurrences in the sources of its values: samples, datasets and Python programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every marked place of a name that prompts share with programs, data and settings, and no other one."""
+"""Every marked place, and no other one, is an occurrence of a name that prompts share with programs, data and
+settings.
+"""
 
 from __future__ import annotations
 

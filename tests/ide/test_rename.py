@@ -11,7 +11,7 @@ from support.renaming import applied, cursor_of, workspace_of
 
 
 def check_rename(before: str, new: str, after: str, root: Path) -> None:
-    """Assert that the rename turns the files of one fixture into the other's, and another one back."""
+    """Assert that the rename turns the files of one fixture into those of the other, and back."""
     snapshot, files = opened(before, root)
     place = path, offset = cursor_of(root, files)
     old = finish(prepare_steps(snapshot, path, offset))

@@ -1,4 +1,6 @@
-"""A rename begun in a Python file, in data or in the settings reaches what one begun in a prompt does."""
+"""A rename started in a Python file, in data or in the settings changes the same places as one started in a
+prompt.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be renamed is refused with the reason, wherever the rename begins."""
+"""Names that cannot be renamed are rejected with a reason, wherever the rename starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the last runs of prompts say about the rows of their dataset."""
+"""Findings of the last runs of prompts on the rows of their dataset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROMPT = "- name: a\n  content: {{ text }}\n"
 def run_of(
     folder: Path, prompt: str, failing: int, *, started: str = "2026-01-01", rows: int = 20
 ) -> RunSummary:
-    """A run over a dataset, whose first rows have a bad score."""
+    """Return a run over a dataset whose first rows have a bad score."""
     dataset = folder / "rows.csv"
     dataset.write_text("text,expected\n" + "".join(f"t{row},x\n" for row in range(1, rows + 1)))
     results = "".join(

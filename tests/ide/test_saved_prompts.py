@@ -1,4 +1,4 @@
-"""What an editor shows of the files that Ragas saves since 0.2."""
+"""Editor features in files that Ragas saves since 0.2."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ PATH = str(Path("/project") / MAIN)
 
 
 def absolute(numbers: tuple[int, ...]) -> list[tuple[int, int, int, int, int]]:
-    """The tokens as line, column, length, type and modifiers."""
+    """Return the tokens as line, column, length, type and modifiers."""
     found = []
     line = column = 0
     for index in range(0, len(numbers), 5):
@@ -30,7 +30,7 @@ def absolute(numbers: tuple[int, ...]) -> list[tuple[int, int, int, int, int]]:
 
 
 def shown(text: str, encoding: PositionEncoding = PositionEncoding.UTF32) -> list[str]:
-    """Each token's text, type and modifiers."""
+    """Return each token's text, type and modifiers."""
     lines = text.split("\n")
     return [
         " ".join(

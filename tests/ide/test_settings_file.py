@@ -1,4 +1,4 @@
-"""What is offered and told in a settings file, at the cursor."""
+"""Completion and hover in a settings file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an edit replaces is gone at once: nothing waits for the garbage collector, whose pauses users feel."""
+"""What an edit replaces is freed at once, without the garbage collector, whose pauses users feel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An error is found in an evaluation prompt just where it fails, or loses its examples, when it is asked."""
+"""An evaluation prompt has an error exactly if it fails, or loses its examples, when it is run."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def findings(config: dict[str, Any]) -> tuple[Finding, ...]:
 
 
 def is_wrong(config: dict[str, Any]) -> bool:
-    """Whether asking fails, loses the examples, or weighs a dialogue's sections as labels."""
+    """Return whether running fails, loses the examples, or treats a dialogue's sections as labels."""
     try:
         evaluation = build_evaluation_prompt(config, READER)
         picked = evaluation.picks(TRAIN, TEST)(0)

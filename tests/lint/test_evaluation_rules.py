@@ -32,13 +32,13 @@ LOSES_WITHOUT_A_WORD = {
     "dialogue-api-text-as-begin",
 }
 DEPENDS_ON_THE_ROWS = {"ppl-few-shot-label-missing-in-ice"}
-"""A training row has an answer that no label names: nothing in the file is wrong."""
+"""A training row has an answer without a label: nothing in the file is wrong."""
 DEPENDS_ON_THE_MODEL = {
     "dialogue-with-a-list-as-meta-template",
     "dialogue-for-an-api-without-api-roles",
     "raw-with-a-list-of-other-roles",
 }
-"""The meta template fails for a model with an API, and the file names no model."""
+"""The meta template fails for an API model, and the file names no model."""
 
 
 @pytest.mark.parametrize("name", recorded.cases("opencompass"))
@@ -64,9 +64,9 @@ def _found(config: dict[str, Any]) -> tuple[Finding, ...]:
 
 
 def _fails(value: Any) -> bool:
-    """Whether building a prompt, or laying it out for the model, ended with an error.
+    """Return whether building a prompt, or applying the model's meta template, ended with an error.
 
-    Without a meta template messages are not laid out by the harness that recorded the results.
+    Without a meta template, the program that recorded the results does not build messages.
     """
     if isinstance(value, list):
         return any(map(_fails, value))

@@ -1,4 +1,4 @@
-"""What the rules about experiments say, with the files that experiments name on disk."""
+"""The rules about experiments, with the files that experiments use on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the findings about parts say is what a rendering does, and their fixes change nothing else."""
+"""Findings about parts agree with the rendering, and their fixes change nothing else."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PART = "- name: a\n  content: |\n    Begin.\n"
 
 
 def contents(folder: Path, text: str, data: Mapping[str, Any]) -> list[Any]:
-    """The contents of the parts that the text renders to."""
+    """Return the contents of the parts that the text renders to."""
     path = folder / MAIN
     path.write_text(text, "utf-8")
     return [part.content for part in render(str(path), data).parts]
 
 
 def fixed(text: str, rule: str, title: str | None = None) -> str:
-    """The text after a fix of the rule's first finding."""
+    """Return the text after a fix of the rule's first finding."""
     snapshot, _ = opened(text)
     found = found_in(snapshot, f"/project/{MAIN}", with_rendering=rule in RENDERED)
     findings = [each for each in found if each.rule == rule]

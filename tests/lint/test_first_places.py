@@ -1,4 +1,4 @@
-"""A hint about a habit is shown at its first place in a file."""
+"""Hints about a recurring habit are shown at the first place in a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOTE = " {# promptls: ignore[unescaped-multiline-input] ours #}"
 
 
 def hints(text: str, settings: dict[str, object] | None = None) -> list[tuple[int, str]]:
-    """The line and message of each finding of the rule about line breaks."""
+    """Return the line and message of each finding of the rule about line breaks."""
     workspace = Workspace([Path("/project")])
     workspace.set_editor_settings(settings)
     workspace.open(PATH, text, 1)

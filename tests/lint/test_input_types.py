@@ -1,4 +1,4 @@
-"""What the rule about declared types says, case by case."""
+"""The rule about declared types, case by case."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VALUES: dict[str, list[Any]] = {
     "array": [["a", "b"], [{"x": 1}]],
     "object": [{"x": 1}, {"x": 1, "name": {"x": "y"}}],
 }
-"""Values that are true: one that is not may be asked for with `or`, and never be used."""
+"""Truthy values: a falsy one may be replaced with `or`, and never be used."""
 EXPRESSIONS = (
     "v", "v.x", "v.x.y", "v['x']", "v[0]", "v[0].x", "v[1:]", "v + 1", "v + 'a'", "v - 1", "1 - v", "v * 2",
     "v / 2", "v // 2", "v ** 2", "v % 2", "-v", "v < 3", "v < 'a'", "v == 3", "v in ['a']", "'a' in v",
@@ -35,7 +35,7 @@ FAILURES = (TypeError, AttributeError, UndefinedError)
 
 
 def escape_special_characters(value: Any) -> str:
-    """As Prompt Poet's: it takes nothing but text."""
+    """Escape like Prompt Poet, which accepts only text."""
     return str(value.replace("\n", "\\n"))
 
 

@@ -1,4 +1,4 @@
-"""What the rules say of filters, tests and arguments is what jinja2 does."""
+"""The rules about filters, tests and arguments agree with jinja2."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ WRITTEN = (
 
 
 def workspace_with(text: str) -> Workspace:
-    """A workspace in which the file and the section that it includes are open."""
+    """Return a workspace in which the file and its section are open."""
     workspace = Workspace()
     workspace.open(SECTION, "- name: section\n  content: {{ text }} {{ lacking }}\n", 1)
     workspace.open(PATH, text, 1)
@@ -214,7 +214,7 @@ AGAIN = {
     "a template": ("{% include 'NAME.yml.j2' %}", "section", "secton"),
     "an argument": ("{{ range(NAME) }}", "1", "1, 2, 3, 4"),
 }
-"""What stands in a part, with a word that is right there, and one that is wrong."""
+"""Contents of a part, with a correct word, and a wrong one."""
 DECLARED = """\
 {#---
 input_keys:

@@ -1,4 +1,4 @@
-"""What the rule about Python calls says, and that it follows changes of the Python files."""
+"""The rule about Python calls, and its updates after changes of Python files."""
 
 from __future__ import annotations
 

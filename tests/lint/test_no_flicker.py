@@ -1,4 +1,4 @@
-"""While a block is typed, no finding elsewhere appears that is gone behind it, or is gone for a while."""
+"""While a block is typed, no finding elsewhere appears or disappears temporarily."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ ABOUT_KEYS = (
     "yaml-syntax",
     "invalid-header",
 )
-"""Parts of the names of rules that look at what is declared."""
+"""Parts of the names of rules about declarations."""
 HEADER_KEYS = (
     "description: \"It's a 'prompt'\"",
     "samples: {first: {ticket: a, tone: kind}}",
@@ -146,7 +146,7 @@ def opened(text: str) -> Workspace:
 
 
 def findings(workspace: Workspace, typed_line: int) -> Counter[tuple[str, str, str]]:
-    """The findings on all lines but one, each with its line's text instead of its number."""
+    """Return the findings on all lines but one, each with its line's text instead of its number."""
     source = workspace.snapshot.open_files[PATH].template.source
     return Counter(
         (finding.rule, finding.message.split(", and ")[0], source.line(line))
@@ -156,14 +156,14 @@ def findings(workspace: Workspace, typed_line: int) -> Counter[tuple[str, str, s
 
 
 def is_inside_a_word(typed: str, end: int) -> bool:
-    """Whether there are at least two letters of a word before `end`, and more behind it."""
+    """Return whether there are at least two letters of a word before `end`, and more after it."""
     return typed[max(end - 2, 0) : end + 1].isalnum() and 1 < end < len(typed)
 
 
 def flickers(template: str, place: str, typed: str) -> list[str]:
-    """What comes or goes elsewhere for a while, as `typed` takes the place of a mark key by key.
+    """Return the findings elsewhere that change temporarily while `typed` replaces a mark key by key.
 
-    `make test-thorough` looks after every key, otherwise not inside of words.
+    `make test-thorough` checks after every key; otherwise, keys inside of words are skipped.
     """
     others = {"HEADER", "TOP", "CONTENT", "PART", "BETWEEN", "KEY"} - {place}
     lines = [line for line in template.splitlines(keepends=True) if line.strip() not in others]
@@ -240,7 +240,7 @@ def test_typing_a_key_of_an_evaluation_prompt_changes_no_finding_elsewhere_for_a
 def test_typing_a_key_on_which_others_depend_changes_no_finding_about_other_things(
     template: str, line: str
 ) -> None:
-    """Findings about inputs and outputs may change with their declarations, and with no others."""
+    """Findings about inputs and outputs may change with their declarations only."""
     found = [each for each in flickers(template, line, line) if not any(rule in each for rule in ABOUT_KEYS)]
 
     assert found == []

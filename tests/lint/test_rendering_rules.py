@@ -12,7 +12,7 @@ MAIN = "/project/main.yml.j2"
 
 
 def example(data: str) -> str:
-    """A header with one example, so that the data is somebody's."""
+    """Return a header with one example, so that the data is not a placeholder."""
     return f"{{#---\ninput_keys: [x]\noutput_key: y\nexamples: [{{x: {data}, y: 1}}]\n---#}}\n"
 
 

@@ -15,7 +15,7 @@ MAIN = "/project/main.yml.j2"
 
 
 def rules_found(text: str, settings: dict[str, object] | None = None) -> list[tuple[str, str | None]]:
-    """The name and severity of each finding."""
+    """Return the name and severity of each finding."""
     workspace = Workspace([Path("/project")])
     workspace.set_editor_settings(settings)
     workspace.open(MAIN, text, 1)

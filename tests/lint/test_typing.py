@@ -1,4 +1,4 @@
-"""While a line is being typed, the findings on all other lines stay."""
+"""While a line is typed, the findings on all other lines stay."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ IN_PART = "  IN THE PART\n"
 
 
 def findings(text: str, but_line: int) -> Counter[tuple[str, str]]:
-    """The findings on every line but one, without how often they say that a thing is there elsewhere."""
+    """Return the findings on all lines but one, without the numbers of further occurrences."""
     workspace = Workspace([Path("/project")])
     workspace.open(PATH, text, 1)
     source = workspace.snapshot.open_files[PATH].template.source

@@ -1,4 +1,4 @@
-"""Template names that lead nowhere: what was probably meant, and what Jinja refuses."""
+"""Template names that cannot be resolved: the suggested name, and the error of Jinja."""
 
 from __future__ import annotations
 

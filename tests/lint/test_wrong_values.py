@@ -1,4 +1,4 @@
-"""Values of a wrong kind in every key that promptls reads: each is a finding at most, and no rule fails."""
+"""Values of the wrong type in every key: each has at most one finding, and no rule fails."""
 
 from __future__ import annotations
 

@@ -11,14 +11,14 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "support_triage"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, which the user trusts, as the working directory of the server."""
+    """Return an empty trusted folder, the working directory of the server."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.fixture
 def untrusted(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The same folder, on which the user has not decided."""
+    """Return the same folder, without a decision of the user."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PROMPTLS_CONFIG_DIR", str(tmp_path_factory.mktemp("undecided")))
         yield folder
@@ -26,7 +26,7 @@ def untrusted(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture
 def example(folder: Path) -> Path:
-    """A copy of the example project."""
+    """Return a copy of the example project."""
     return shutil.copytree(
         EXAMPLE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("experiments", ".git")
     )

@@ -41,7 +41,7 @@ def experiment(folder: Path) -> Experiment:
 
 @pytest.fixture
 def paid(folder: Path, server: ModelServer) -> Experiment:
-    """An experiment whose model costs money."""
+    """Return an experiment whose model costs money."""
     (folder / "promptls.toml").write_text(PRICED.format(url=server.url))
     return Experiment(folder).write(model="office", settings="concurrency: 1")
 

@@ -13,7 +13,7 @@ ROW = {"id": "1", "labels": "A;B", "reply": "hello"}
 
 
 def taking(parameters: str) -> Callable[..., Any]:
-    """A function with these parameters."""
+    """Return a function with these parameters."""
     return cast("Callable[..., Any]", eval(f"lambda {parameters}: 0"))
 
 

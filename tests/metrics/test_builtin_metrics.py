@@ -1,4 +1,4 @@
-"""The pages of the built-in metrics: each row of their tables is scored as it says."""
+"""The pages of the built-in metrics: each row of their tables has the documented score."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def test_invalid_rubrics_are_reported(rubrics: object, words: str) -> None:
 
 
 class Looking(Saying):
-    """A judge that keeps the messages themselves."""
+    """A judge that records the messages themselves."""
 
     async def ask(
         self, messages: Sequence[Mapping[str, Any]], *, json_schema: Mapping[str, Any], sample: int = 1

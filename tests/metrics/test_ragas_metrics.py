@@ -1,7 +1,7 @@
-"""The metrics of Ragas, scored by the real one in an environment of its own, with a server as the judge.
+"""The metrics of Ragas, scored by the real library in its own environment, with a server as the judge.
 
-The environment is `ragas` in promptls's cache folder, with what `promptls[ragas,remote,metrics]` needs.
-What is tested with it is skipped where it is not there.
+The environment is `ragas` in promptls's cache folder, with the dependencies of
+`promptls[ragas,remote,metrics]`. Tests that need it are skipped if it does not exist.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def judge() -> Iterator[ModelServer]:
 
 
 def judged(body: dict[str, Any]) -> Reply:
-    """The simplest answer that the schema allows, or one vector for each text."""
+    """Return the simplest answer that the schema allows, or one vector for each text."""
     if "input" in body:
         data = [{"index": index, "embedding": [1.0, 0.5]} for index in range(len(body["input"]))]
         return Reply(raw=json.dumps({"data": data, "usage": {"prompt_tokens": 3}}).encode())
@@ -90,7 +90,7 @@ def instance(schema: dict[str, Any], definitions: dict[str, Any]) -> Any:
 
 
 def run(folder: Path, judge: ModelServer) -> dict[str, str]:
-    """The row of the results of a run of all metrics, by a promptls that has Ragas beside it."""
+    """Return the result row of a run of all metrics, in an environment that has Ragas."""
     names = [metric.name for metric in RAGAS_METRICS]
     (folder / "ask.yml.j2").write_text(PROMPT.replace("METRICS", ", ".join(names)), "utf-8")
     with (folder / "rows.csv").open("w", encoding="utf-8", newline="") as stream:

@@ -1,4 +1,4 @@
-"""Metrics that Ragas has under the same name, or as a class: its numbers."""
+"""Metrics with the same name or class as in Ragas: the same scores."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def server() -> Iterator[ModelServer]:
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The seconds that are waited between attempts, none of which really pass."""
+    """Record the seconds between attempts instead of waiting."""
     waited: list[float] = []
     sleep = asyncio.sleep
 

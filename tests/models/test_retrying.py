@@ -17,7 +17,7 @@ BUSY = Reply(status=500, raw=b'{"error": {"message": "out of memory"}}')
 
 
 class Unpaused(RateLimiter):
-    """A rate limiter whose pauses are only noted."""
+    """A rate limiter that records its pauses instead of waiting."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What providers report about the prefix cache and about reasoning, and what it costs."""
+"""Usage that providers report about the prefix cache and about reasoning, and its cost."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Ask the real libraries again, and compare with what is recorded.
+"""Ask the real libraries again, and compare with the recorded results.
 
-    make oracle                                                        all of them
-    PYTHONPATH=tests .venv/bin/python -m oracle.ask ragas --record     write what Ragas does into its cases
+    make oracle                                                        all libraries
+    PYTHONPATH=tests .venv/bin/python -m oracle.ask ragas --record     record the results of Ragas
 
-Each release of a library is installed from PyPI the first time, into an environment of its own below
-$PROMPTLS_CACHE (~/.cache/promptls). Exits with 1 where a library does something else than is recorded.
+The first time, each release of a library is installed from PyPI into its own environment below
+$PROMPTLS_CACHE (~/.cache/promptls). Exits with 1 if a result differs from the recorded one.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from oracle import recorded
 
 CACHE = Path(os.environ.get("PROMPTLS_CACHE") or Path.home() / ".cache" / "promptls") / "oracle"
 NOT_ASKED = {"opencompass": {"viewer"}}
-"""What is recorded of programs that are not in the package of the library."""
+"""Recorded results of programs that are not in the library's package."""
 
 
 class Library(NamedTuple):
-    """A library, as it is on PyPI."""
+    """A library on PyPI."""
 
     package: str
     releases: tuple[str, ...]
     needs: tuple[str, ...]
-    """The packages that prompts need. What the library declares beside them is not installed."""
+    """The packages that prompts need; the library's other dependencies are not installed."""
 
 
 LIBRARIES = {
@@ -93,7 +93,7 @@ def main() -> int:
 
 
 def ask(system: str) -> dict[str, Any]:
-    """Return what the library of a system makes of its cases, by their names."""
+    """Return the results of a system's cases from its library, by name."""
     found: dict[str, Any] = {}
     cases = recorded.cases(system)
     for release in LIBRARIES[system].releases:
@@ -116,7 +116,7 @@ def ask(system: str) -> dict[str, Any]:
 
 
 def environment(system: str, release: str) -> Path:
-    """Return the interpreter of an environment with a release, which is made where there is none."""
+    """Return the interpreter of an environment with a release, which is created if necessary."""
     library = LIBRARIES[system]
     folder = CACHE / f"{library.package}-{release}"
     interpreter = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -135,7 +135,7 @@ def environment(system: str, release: str) -> Path:
 
 
 def show_difference(before: Any, after: Any, where: str = "expected") -> None:
-    """Print every value that is another one now."""
+    """Print every value that has changed."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in before | after:
             show_difference(before.get(key), after.get(key), f"{where}.{key}")
@@ -144,7 +144,7 @@ def show_difference(before: Any, after: Any, where: str = "expected") -> None:
 
 
 def record(system: str, found: dict[str, Any]) -> None:
-    """Write what was found into the files of the cases."""
+    """Write the results into the files of the cases."""
     for path, inside in recorded.files(system).items():
         changed = {name: {**case, "expected": found[name]} for name, case in inside.items()}
         if changed != inside:

@@ -1,4 +1,4 @@
-"""What the real OpenCompass makes of each case; `peer.py` says how it is run."""
+"""Results of the real OpenCompass for each case; see `peer.py` for how it is run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CLASSES = {
 
 
 class Rows(list[Any]):
-    """Rows by their number, and columns by their name, as in a data set of Hugging Face."""
+    """Rows by number, and columns by name, as in a dataset of Hugging Face."""
 
     def __getitem__(self, key: Any) -> Any:
         return [row[key] for row in self] if isinstance(key, str) else super().__getitem__(key)
@@ -73,13 +73,13 @@ def ask(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def built(config: dict[str, Any]) -> Any:
-    """Return an object of the class that a configuration names, as OpenCompass' registry makes it."""
+    """Return an object of the class in a configuration, built like OpenCompass's registry does."""
     arguments = {key: value for key, value in config.items() if key != "type"}
     return CLASSES[config.get("type", "PromptTemplate")](**arguments)
 
 
 def parser(case: dict[str, Any]) -> Any:
-    """Return what lays prompts out for the model of a case."""
+    """Return the prompt parser for the model of a case."""
     make = APITemplateParser if case.get("api") else LMTemplateParser
     return make(case.get("meta_template"))
 
@@ -134,7 +134,7 @@ def prompt(case: dict[str, Any], make: Any, mode: str) -> dict[str, Any]:
 
 
 def keep(value: Any, kept: list[Any]) -> Any:
-    """Return a value, and keep it as it is: an outcome holds it as JSON."""
+    """Return a value, and record it unchanged; `outcome` stores it as JSON."""
     kept.append(value)
     return value
 

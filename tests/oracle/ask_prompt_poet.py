@@ -1,4 +1,4 @@
-"""What the real Prompt Poet makes of each case; `peer.py` says how it is run."""
+"""Results of the real Prompt Poet for each case; see `peer.py` for how it is run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STAGES = {
     "_render_parts": "parts",
     "__init__": "load",
 }
-"""The function that an error comes from, and what it is doing; the first one that is in the traceback."""
+"""The function that raises an error, and what it does; the first one in the traceback."""
 
 
 def ask(case: dict[str, Any]) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def ask(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def made(case: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return what becomes of a template that is written in a folder."""
+    """Return the result of a template that is written into a folder."""
     given = case.get("options", {})
     functions = {name: function(behavior) for name, behavior in case.get("functions", {}).items()}
     markers = {"space_marker": given["space_marker"]} if "space_marker" in given else {}
@@ -87,7 +87,7 @@ def made(case: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def function(behavior: dict[str, Any]) -> Callable[..., Any]:
-    """Return a function that does what the case says."""
+    """Return a function with the behavior described in the case."""
 
     def call(*arguments: Any, **named: Any) -> Any:
         if "raises" in behavior:
@@ -98,13 +98,13 @@ def function(behavior: dict[str, Any]) -> Callable[..., Any]:
 
 
 def encoder(name: str) -> Callable[[str], Any]:
-    """Return what gives the tokens of a text: its words, its characters, or those of an encoding."""
+    """Return a tokenizer: by words, by characters, or of an encoding."""
     simple: dict[str, Callable[[str], Any]] = {"words": lambda text: text.split(), "chars": list}
     return simple[name] if name in simple else tiktoken.get_encoding(name).encode
 
 
 def packaged_ranks(url: str, **_named: Any) -> dict[bytes, int]:
-    """Return the ranks of an encoding out of the package that carries them, so that nothing is fetched."""
+    """Return the ranks of an encoding from an installed package, so that nothing is downloaded."""
     package = importlib.util.find_spec("bpe_openai")
     assert package is not None
     assert package.submodule_search_locations is not None
@@ -117,7 +117,7 @@ tiktoken_ext.openai_public.load_tiktoken_bpe = packaged_ranks
 
 
 def failure(error: Exception, folder: Path) -> dict[str, Any]:
-    """Return at which stage a template fails, and the error with its place."""
+    """Return the stage at which a template fails, and the error with its place."""
     frames = traceback.extract_tb(error.__traceback__)
     names = {frame.name for frame in frames}
     described = peer.described(error)
@@ -134,7 +134,7 @@ def failure(error: Exception, folder: Path) -> dict[str, Any]:
 
 
 def part_of(part: Any, message: dict[str, Any]) -> dict[str, Any]:
-    """Return a part, without what it does not say of itself."""
+    """Return a part without its unset fields."""
     found: dict[str, Any] = {"name": part.name, "role": message["role"], "content": message["content"]}
     if part.truncation_priority != 0:
         found["truncation_priority"] = part.truncation_priority
@@ -156,7 +156,7 @@ def section_of(section: Any) -> dict[str, Any]:
 
 
 def truncated(prompt: Any, limit: int, step: int | None) -> dict[str, Any]:
-    """Return the blocks that may go, and which parts a limit leaves."""
+    """Return the removable blocks, and the parts that remain under a limit."""
     found: dict[str, Any] = {}
     # Truncation begins with a copy of the parts, in which each is still to be known.
     for parts in (prompt.parts, prompt._parts_bak or ()):

@@ -1,4 +1,4 @@
-"""What the real Ragas makes of each case; `peer.py` says how it is run."""
+"""Results of the real Ragas for each case; see `peer.py` for how it is run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ask(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def saved(prompt: Any) -> dict[str, Any]:
-    """Return the file that saving writes; fails where loading does not give the same prompt."""
+    """Return the file that saving writes; fails if loading does not return the same prompt."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         try:

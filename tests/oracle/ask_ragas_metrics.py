@@ -1,4 +1,4 @@
-"""The scores that the metrics of the real Ragas give; `peer.py` says how it is run."""
+"""Scores of the metrics of the real Ragas; see `peer.py` for how it is run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the programs have in common that ask a real library; they run in its environment, without promptls.
+"""Shared code of the programs that ask a real library; they run in its environment, without promptls.
 
 Each reads a JSON list of cases from standard input, and writes a list of results to standard output.
 """
@@ -19,7 +19,7 @@ from typing import Any
 
 
 def answer(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """Write what `ask` makes of each case; nothing that a library prints gets between."""
+    """Write the result of `ask` for each case; output of the library goes elsewhere."""
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     cases = json.loads(sys.stdin.buffer.read())
@@ -38,12 +38,12 @@ def outcome(call: Callable[[], Any]) -> dict[str, Any]:
 
 
 def described(error: Exception) -> dict[str, Any]:
-    """Return the type and the message of an error."""
+    """Return the type and message of an error."""
     return {"type": type(error).__name__, "message": str(error)}
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON can carry it."""
+    """Return a value that JSON can represent."""
     if isinstance(value, dt.date):
         return {"$type": type(value).__name__, "value": value.isoformat()}
     if isinstance(value, dict):
@@ -52,7 +52,7 @@ def plain(value: Any) -> Any:
 
 
 def without_init(*packages: str) -> None:
-    """Let modules of these packages be imported alone: their `__init__` imports what no case needs."""
+    """Import modules of these packages without their `__init__`, which imports what no case needs."""
     for name in packages:
         spec = importlib.util.find_spec(name)
         if spec is None or spec.submodule_search_locations is None:
@@ -63,7 +63,7 @@ def without_init(*packages: str) -> None:
 
 
 def absent(*names: str) -> None:
-    """Import empty modules in place of these packages and modules, and of all inside them."""
+    """Import empty modules in place of these packages and modules, and of all modules in them."""
     sys.meta_path.insert(0, _AbsentModules(names))  # type: ignore[arg-type]
 
 
@@ -75,7 +75,7 @@ class _AbsentType(type):
 
 
 class Absent(metaclass=_AbsentType):
-    """Stands for everything in an absent module: a class, a function, a decorator."""
+    """A placeholder for everything in an absent module: class, function or decorator."""
 
     def __init__(self, *_arguments: Any, **_named: Any) -> None:
         pass

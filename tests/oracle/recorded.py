@@ -1,6 +1,6 @@
-"""The recorded cases: what each real library made of an input.
+"""The recorded results of each real library.
 
-A folder for each system holds YAML files, one for each topic, of cases by their names.
+The folder of each system contains a YAML file per topic, with cases by name.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import yaml
 FOLDER = Path(__file__).parent
 LINE_LENGTH = 110
 MAX_FLOW_LENGTH = 80
-"""Collections of plain values that need no more characters are on one line."""
+"""Collections of plain values up to this length are written on one line."""
 
 _ESCAPED = frozenset("\x85\u2028\u2029")
-"""Line breaks of YAML that are not one in an editor."""
+"""Characters that are line breaks in YAML but not in an editor."""
 
 
 @cache
 def files(system: str) -> dict[Path, dict[str, Any]]:
-    """Return the cases of each file of a system: by name, what it gives to the library and `expected`."""
+    """Return the cases of each file of a system by name: the input and `expected`."""
     paths = sorted((FOLDER / system).glob("*.yaml"))
     return {path: yaml.load(path.read_text("utf-8"), Loader=yaml.CSafeLoader) for path in paths}
 
@@ -49,7 +49,7 @@ def parameters(system: str) -> list[Any]:
 
 
 def write(path: Path, inside: Mapping[str, Any]) -> None:
-    """Write the cases of a file; the comment at its beginning stays."""
+    """Write the cases of a file; its leading comment stays."""
     lines = path.read_text("utf-8").splitlines(keepends=True) if path.exists() else []
     comment = "".join(takewhile(lambda line: line.startswith("#"), lines))
     texts = [
@@ -66,7 +66,7 @@ def write(path: Path, inside: Mapping[str, Any]) -> None:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Write texts of several lines as blocks, and small collections on one line."""
+    """Writes multi-line texts as blocks, and small collections on one line."""
 
     def ignore_aliases(self, _data: Any) -> bool:
         return True

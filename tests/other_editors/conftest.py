@@ -1,7 +1,7 @@
-"""Editors other than VS Code, for real and without a window, each with its configuration from docs/.
+"""Real editors other than VS Code, without a window, each with its configuration from docs/.
 
 A case is a file in the editor's own language. `neovim/drive.lua`, `emacs/drive.el` and `vim/drive.vim`
-run it over the prompt of a small project, and give back what it returns.
+run it on the prompt of a small project, and pass on its result.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CONFIGURATIONS = ("neovim.lua", "neovim-0.8.lua", "vim-ale.vim", "emacs-eglot.el
 
 @pytest.fixture(params=CONFIGURATIONS)
 def editor(request: pytest.FixtureRequest, tmp_path: Path) -> Editor:
-    """Each editor with each of its configurations, and the small project before it."""
+    """Start each editor with each of its configurations, in the small project."""
     prompt = make_project(tmp_path / "project")
     home = tmp_path / "home"
     home.mkdir()

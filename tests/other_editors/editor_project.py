@@ -31,7 +31,7 @@ TEXT = dedent(
 
 
 def make_project(folder: Path, text: str = TEXT) -> Path:
-    """Write the project with `text` as its prompt into a new folder; the path of the prompt."""
+    """Write the project with `text` as its prompt into a new folder; return the path of the prompt."""
     folder.mkdir()
     (folder / "promptls.toml").write_text("")
     (folder / "rows.csv").write_text("text,tone,answer\nWhere is it?,kind,Here.\nWhen?,dry,Now.\n")

@@ -1,7 +1,7 @@
-"""Kate without a window: started with the configuration of docs/editors, and listened to.
+"""Kate without a window, with the configuration of docs/editors.
 
-Kate can be told nothing from outside. What it and the server say to each other can be read, because
-the command `promptls` that it finds first is one that copies the server's messages into a pipe.
+Kate cannot be controlled from outside. Its messages can be read, because the first `promptls` on its path is
+a command that copies the server's messages into a pipe.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COMMAND = """\
 
 @contextmanager
 def kate(command: str, docs: Path, prompt: Path, home: Path) -> Iterator[Iterator[dict[str, Any]]]:
-    """The messages of the server of a Kate that has the prompt open, until the block ends."""
+    """Yield the server's messages while Kate has the prompt open."""
     server = home / "bin" / "promptls"
     pipe = home / "messages"
     _configure(home, docs, server)

@@ -1,4 +1,4 @@
-"""Running a case in a real editor."""
+"""Runs a case in a real editor."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs" / "editors"
 QUERIES = ROOT / "grammars" / "queries" / "neovim"
 PATIENCE = 180
-"""Seconds after which an editor that has not ended is ended."""
+"""Seconds after which an editor is killed."""
 LOG_LENGTH = 20_000
-"""Characters of a log that a failure shows."""
+"""Characters of a log shown on failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class Editor:
 
     @property
     def text(self) -> str:
-        """The prompt as it is on disk."""
+        """Return the prompt's text on disk."""
         return self.prompt.read_text("utf-8")
 
     def run(self, case: str) -> Any:
-        """What the case returns; fails the test where the case does."""
+        """Return the result of the case; fails the test if the case fails."""
         answer = self.prompt.parent.parent / f"{case}.json"
         files = {
             "PROMPTLS_CASE": self.cases / f"{case}{self.ending}",
@@ -61,13 +61,13 @@ class Editor:
         return read["answer"]
 
     def _log(self) -> str:
-        """The end of what Neovim and the server have said to each other."""
+        """Return the end of the log of Neovim and the server."""
         logs = sorted(Path(self.environment["HOME"]).rglob("lsp.log"))
         return "\n".join(log.read_text("utf-8", errors="replace")[-LOG_LENGTH:] for log in logs)
 
 
 def installed(name: str) -> str:
-    """The command of an editor, which is installed first where it is missing."""
+    """Return the command of an editor, which is installed if necessary."""
     script = ROOT / "scripts" / f"install-{name}.sh"
     done = subprocess.run([script], stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:

@@ -1,4 +1,4 @@
-"""A prompt in Neovim, Vim and Emacs: checked, explained, completed, renamed, fixed, rendered, run."""
+"""A prompt in Neovim, Vim and Emacs: diagnostics, hover, completion, rename, fixes, preview, runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The composite action of GitHub: its steps do what a job that uses it would see."""
+"""The composite action for GitHub: its steps do what a job expects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
 
 
 def used(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
-    """The last step of the action, run as GitHub does, with the inputs of a job."""
+    """Run the last step of the action like GitHub, with the inputs of a job."""
     values = {name: given.get("default", "") for name, given in ACTION["inputs"].items()} | inputs
     step = ACTION["runs"]["steps"][-1]
     environment = {

@@ -1,4 +1,4 @@
-"""Licenses: our own in everything that is handed out, and those of the packages that it contains."""
+"""Licenses: our own in everything that is distributed, and those of bundled packages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def extension() -> ZipFile:
 
 @pytest.fixture(scope="module")
 def wheel(extension: ZipFile) -> ZipFile:
-    """The server's wheel, as the extension carries it."""
+    """Return the server's wheel as it is bundled with the extension."""
     (name,) = (name for name in extension.namelist() if name.endswith(".whl"))
     return ZipFile(io.BytesIO(extension.read(name)))
 

@@ -1,4 +1,4 @@
-"""What the extension installs: each package in one version for each system, with the hashes of its files."""
+"""The extension's lock files: each package in one version for each system, with the hashes of its files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 
 
 def entries(lock: Path) -> list[tuple[Requirement, list[str]]]:
-    """The requirements of a lock file, each with its hashes."""
+    """Return the requirements of a lock file with their hashes."""
     text = re.sub(r"^ *#.*\n", "", lock.read_text("utf-8"), flags=re.MULTILINE).replace("\\\n", " ")
     found = []
     for line in filter(str.strip, text.splitlines()):

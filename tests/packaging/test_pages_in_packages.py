@@ -1,4 +1,4 @@
-"""Wheels and sdists carry the pages for a browser, whatever they are built from."""
+"""Wheels and sdists contain the browser pages, whatever they are built from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGES = ("THIRD_PARTY_NOTICES.txt", "browser.css", "preview.js", "results.js", "
 
 @pytest.fixture
 def sources(tmp_path: Path) -> Path:
-    """A folder with all that an sdist takes, and a page of each name, but no script that builds them."""
+    """Return a folder with the content of an sdist and a page of each name, but no build script."""
     root = tmp_path / "sources"
     package = root / "server" / "promptls"
     package.mkdir(parents=True)

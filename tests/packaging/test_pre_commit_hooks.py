@@ -1,4 +1,4 @@
-"""The hooks as pre-commit installs and runs them, in a repository that uses this one."""
+"""The hooks, installed and run by pre-commit in a repository that uses this one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def git(folder: Path, *words: str) -> str:
 
 @pytest.fixture(scope="module")
 def hooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository of its own that holds this checkout as it is now."""
+    """Return a repository with the current content of this checkout."""
     folder = tmp_path_factory.mktemp("hooks")
     listed = git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     for name in filter(None, listed.split("\0")):
@@ -51,7 +51,7 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def hook_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where pre-commit keeps the environments of its hooks, made once for all tests."""
+    """Return the folder of pre-commit's environments, created once for all tests."""
     return tmp_path_factory.mktemp("pre-commit")
 
 
@@ -63,7 +63,7 @@ def project(tmp_path: Path, hooks: Path, hook_home: Path, monkeypatch: pytest.Mo
 
 
 def commit(project: Path, hooks: Path, hook: str) -> subprocess.CompletedProcess[str]:
-    """Runs the hook over everything that is staged, as a commit does."""
+    """Run the hook over everything that is staged, like a commit."""
     text = CONFIGURATION.format(hooks=hooks, revision=git(hooks, "rev-parse", "HEAD"), hook=hook)
     (project / ".pre-commit-config.yaml").write_text(text)
     git(project, "add", "--all")

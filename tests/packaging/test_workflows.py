@@ -1,4 +1,4 @@
-"""The workflows are valid, the make targets that they run exist, and all that is released has one version."""
+"""The workflows are valid, their make targets exist, and all releases have the same version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page is given of an evaluation prompt."""
+"""The data of an evaluation prompt for the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules find in OpenCompass's configurations in Python, and where."""
+"""Findings in OpenCompass configurations in Python, and their places."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ READER = "reader_cfg=dict(input_columns=['question', 'A'], output_column='answer
 
 
 def found(text: str, files: dict[str, str] | None = None) -> list[tuple[str, str]]:
-    """The rule of each finding, and the words that it stands under."""
+    """Return the rule of each finding, and the underlined text."""
     findings = findings_in_configuration(text, FilesOf(files), Project())
     return [(each.rule, text[each.span.start : each.span.end]) for each in findings or ()]
 
 
 def one(template: str, *, before: str = "") -> str:
-    """A configuration with one dataset whose `template` is the expression."""
+    """Return a configuration with one dataset whose `template` is the expression."""
     infer = f"infer_cfg=dict(prompt_template=dict(type='PromptTemplate', template={template}), {ZERO})"
     return f"{before}q_datasets = [dict(type='D', {READER}, {infer})]\n"
 
 
 def shown(template: str, *, before: str = "") -> str:
-    """The same with an example, for which the template has a mark."""
+    """Return the same with an example, for which the template has a placeholder."""
     return (
         f"{before}q_infer_cfg = dict(prompt_template=dict(template={template}, ice_token='</E>'), {SHOTS})\n"
     )
@@ -551,7 +551,7 @@ def test_a_field_in_an_f_string_is_a_variable_that_nothing_defines() -> None:
     ("source", "rules"), [("ice_num=1", []), ("fix_id_list", ["invalid-evaluation-prompt"])]
 )
 def test_rows_of_the_inferencer(source: str, rules: list[str]) -> None:
-    """OpenCompass 0.1 takes the rows of `FixKRetriever` from the inferencer, so its checkout decides."""
+    """OpenCompass 0.1 reads the rows of `FixKRetriever` from the inferencer, so the checkout decides."""
     text = (
         "q_infer_cfg = dict(ice_template=dict(type='PromptTemplate', template='</E>Q', ice_token='</E>'), "
         "retriever=dict(type=FixKRetriever), inferencer=dict(type=GenInferencer, fix_id_list=[0, 1]))\n"
@@ -688,7 +688,7 @@ def test_a_slip_in_a_complete_configuration_is_found(old: str, new: str, place: 
 
 
 def in_braces(configuration: str) -> str:
-    """The configuration with mappings in braces in place of calls of `dict`."""
+    """Return the configuration with mappings in braces instead of calls of `dict`."""
 
     closing, written = [""], ""
     for piece in re.split(r"(dict\(|[()])", configuration):

@@ -1,4 +1,4 @@
-"""What is reported of coroutines that a program uses like what they return."""
+"""Findings about coroutines that a program uses like their results."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ asyncio.run(main(rows))
 
 
 def fixed(text: str) -> tuple[list[str], str]:
-    """The underlined text of each finding, and the program after the first fixes."""
+    """Return the underlined text of each finding, and the program after the first fixes."""
     findings = findings_in_library_calls(text, str(Path("app.py").absolute()), Project())
     edits = [edit for each in findings for fix in each.fixes[:1] for edit in fix.edits]
     return [text[each.span.start : each.span.end] for each in findings], apply_edits(text, edits)

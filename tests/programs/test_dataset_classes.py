@@ -1,4 +1,4 @@
-"""What a configuration's datasets give their classes, in a checkout of OpenCompass."""
+"""Arguments of dataset classes in a configuration, in a checkout of OpenCompass."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_a_key_that_is_set_later_is_not_missing() -> None:
 
 
 def test_an_imported_name_that_the_checkout_does_not_have_is_found() -> None:
-    """The classes are looked for in the texts of all modules that the package imports with `*`."""
+    """Classes are looked up in the texts of all modules that the package imports with `*`."""
     files = {**CLASSES, "opencompass/datasets/extra.py": "from . import quiz\nQuizEvaluator = make()\n"}
     package = "opencompass/datasets/__init__.py"
     files[package] = f"{files.pop('opencompass/datasets.py')}from .extra import *\n"

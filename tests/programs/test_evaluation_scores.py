@@ -1,4 +1,4 @@
-"""What is reported of the scores of an evaluation by Ragas, which are read by the names of its metrics."""
+"""Findings about scores of a Ragas evaluation that are read by metric name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(rows):
 
 
 def found(text: str) -> list[str]:
-    """The underlined text of each finding."""
+    """Return the underlined text of each finding."""
     findings = findings_in_library_calls(text, str(Path("app.py").absolute()), Project())
     return [text[each.span.start : each.span.end] for each in findings]
 

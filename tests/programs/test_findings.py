@@ -1,4 +1,4 @@
-"""What is reported in a Python file about its calls that load templates, and where."""
+"""Findings about calls that load templates in a Python file, and their places."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GIVEN = '"locale": "en", "user": {"name": "Ada"}, "history": []'
 
 
 def found(folder: Path, data: str, *, before: str = "", behind: str = "") -> list[tuple[str, str]]:
-    """The words under each finding in a call with this data, and what is said of them."""
+    """Return the underlined text and message of each finding in a call with this data."""
     (folder / "main.yml.j2").write_text(TEMPLATE)
     text = f'{before}Prompt(template_path="main.yml.j2", template_data={{{data}}}){behind}\n'
     (folder / "call.py").write_text(text)

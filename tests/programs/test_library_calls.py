@@ -1,4 +1,4 @@
-"""What is reported of the uses of promptls and Ragas in a Python file, and where."""
+"""Findings about uses of promptls and Ragas in a Python file, and their places."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ IMPORTS = (
 
 
 def found(folder: Path, text: str) -> list[str]:
-    """The words under each finding."""
+    """Return the underlined text of each finding."""
     (folder / "main.yml.j2").write_text("- name: a\n  content: b\n")
     findings = findings_in_library_calls(text, str(folder / "program.py"), Project())
     assert all(finding.rule == "wrong-arguments" for finding in findings)

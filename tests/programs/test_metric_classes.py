@@ -1,4 +1,4 @@
-"""What is reported of the metrics of Ragas that a program defines."""
+"""Findings about Ragas metrics that a program defines."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Equal(MetricWithLLM, SingleTurnMetric):
 
 
 def found(text: str) -> list[str]:
-    """The underlined text of each finding."""
+    """Return the underlined text of each finding."""
     findings = findings_in_library_calls(text, str(Path("app.py").absolute()), Project())
     return [text[each.span.start : each.span.end] for each in findings]
 

@@ -1,4 +1,4 @@
-"""What the results of metrics are compared with in a program, and whether they are awaited."""
+"""Findings about comparisons of metric results in a program, and missing awaits."""
 
 from __future__ import annotations
 

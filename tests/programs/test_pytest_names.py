@@ -1,4 +1,4 @@
-"""What is reported of tests that use the fixture of the pytest plugin."""
+"""Findings about tests that use the fixture of the pytest plugin."""
 
 from __future__ import annotations
 

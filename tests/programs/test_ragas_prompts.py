@@ -1,4 +1,4 @@
-"""What is reported of the examples of Ragas' prompt classes, and of the rows that experiments read."""
+"""Findings about examples of Ragas prompt classes, and about rows that experiments read."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def main():
 
 
 def found(text: str) -> list[str]:
-    """The underlined text of each finding."""
+    """Return the underlined text of each finding."""
     findings = findings_in_library_calls(text, str(Path("app.py").absolute()), Project())
     return [text[each.span.start : each.span.end] for each in findings]
 

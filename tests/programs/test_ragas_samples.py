@@ -1,4 +1,4 @@
-"""What is reported of samples of Ragas in a program: fields, types, and columns that metrics need."""
+"""Findings about Ragas samples in a program: fields, types, and columns that metrics need."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Faithfulness(llm=llm).single_turn_score(one)
 
 
 def found(text: str) -> list[str]:
-    """The underlined text of each finding."""
+    """Return the underlined text of each finding."""
     findings = findings_in_library_calls(text, str(Path("app.py").absolute()), Project())
     return [text[each.span.start : each.span.end] for each in findings]
 

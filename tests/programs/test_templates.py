@@ -1,4 +1,4 @@
-"""Templates that a Python program gives to Prompt Poet as a text: checked and explained at their places."""
+"""Templates in strings that a Python program passes to Prompt Poet: diagnostics and hovers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def checked(folder: Path, program: str) -> tuple[str, tuple[Finding, ...]]:
 
 
 def spoken_of(folder: Path, program: str) -> list[tuple[str, str]]:
-    """The words under each finding, and its rule."""
+    """Return the underlined text and rule of each finding."""
     text, findings = checked(folder, program)
     return [(text[each.span.start : each.span.end], each.rule) for each in findings]
 

@@ -1,4 +1,4 @@
-"""The pytest plugin, in sessions of its own that run experiments on a model that echoes."""
+"""The pytest plugin, in separate sessions that run experiments with an echoing model."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ pytest_plugins = ["pytester"]
 
 @pytest.fixture(autouse=True)
 def no_other_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Load only the plugin and what runs tests that are coroutines: all that are installed take a second."""
+    """Load only the plugin and pytest-asyncio, because loading all installed plugins takes a second."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_PLUGINS", "promptls.pytest_plugin.plugin,pytest_asyncio.plugin")
 
 
 def session(pytester: pytest.Pytester, settings: str, *options: str, test: str = "") -> pytest.RunResult:
-    """The result of a session over a folder with an experiment, half of whose rows score `yes`."""
+    """Return the result of a session over a folder with an experiment; half of its rows score `yes`."""
     folder = pytester.path
     Folder(folder).write(settings=settings)
     if test:

@@ -1,4 +1,4 @@
-"""What the worker makes of an evaluation prompt: the prompts of its rows, examples, layouts and failures."""
+"""The worker's rendering of an evaluation prompt: rows, examples, layouts and failures."""
 
 from __future__ import annotations
 

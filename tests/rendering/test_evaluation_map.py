@@ -1,4 +1,4 @@
-"""Where the characters of an evaluation's prompts come from: texts of the template, and fields of it."""
+"""The origins of characters in an evaluation's prompts: texts of the template, and its fields."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def rendered(text: str, job: EvaluationJob, data: dict[str, Any]) -> Rendering |
 
 
 def pieces(text: str, made: Rendering) -> list[list[tuple[str, str, bool]]]:
-    """For each part, its pieces: the characters, what stands at their place, and whether it is the same."""
+    """Return each part's pieces: the characters, the text at their place, and whether they are equal."""
     assert made.source_map is not None
     packed = made.source_map
     return [

@@ -1,4 +1,4 @@
-"""Where a failed rendering went wrong: the file, the line, the turn of the loop and the value that did it."""
+"""The place of a failed rendering: file, line, loop iteration and value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The characters of a value, followed through what a tag does with it, each with the data that it is of."""
+"""The characters of a value, followed through a tag to their data."""
 
 from __future__ import annotations
 

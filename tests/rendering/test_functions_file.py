@@ -1,4 +1,4 @@
-"""Functions of a user's file can be called from templates, and run in the worker only."""
+"""Functions of a user's file can be called from templates, and run only in the worker."""
 
 from __future__ import annotations
 

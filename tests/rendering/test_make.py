@@ -1,4 +1,4 @@
-"""A file's rendering with its counts, and what the rows of its dataset come to."""
+"""A file's rendering with its counts, and the renderings of its dataset's rows."""
 
 from __future__ import annotations
 

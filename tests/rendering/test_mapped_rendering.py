@@ -1,4 +1,4 @@
-"""A rendering that keeps its pieces is the rendering without them, however a template uses its texts."""
+"""A rendering with a source map equals the rendering without, whatever a template does with its texts."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_rarer_statements_render_as_in_jinja(text: str) -> None:
 
 
 def edited(text: str, old: str, new: str) -> tuple[int, RenderedMap]:
-    """How many groups an edit compiles, and the map of what it renders to, which is checked."""
+    """Return how many groups an edit compiles, and the verified source map."""
     compiled = CompiledGroups()
     render_mapped(PATH, {"x": 1}, unsaved={PATH: text}, compiled=compiled)
     before = len(compiled)

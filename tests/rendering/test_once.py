@@ -1,4 +1,4 @@
-"""Rendering for the command line, and what the server's side loads."""
+"""Rendering for the command line, and the modules that the server's side loads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sample that is made up for a file and for everything that it includes."""
+"""The placeholder sample of a file and everything that it includes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The samples that a prompt file can be rendered with: the default one, and the names of all."""
+"""The samples of a prompt file: the default one, and the names of all."""
 
 from __future__ import annotations
 

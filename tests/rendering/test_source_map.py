@@ -1,4 +1,4 @@
-"""Where the characters of a rendering come from: held to the templates' own texts, and to Jinja itself."""
+"""The origins of characters in a rendering, compared with the templates' own texts and with Jinja itself."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ADDRESS = re.compile("0x[0-9a-f]{6,}", re.IGNORECASE)
 
 
 def shown(text: str, data: dict[str, Any], **files: str) -> list[tuple[str, str]]:
-    """Each stretch of what a text renders to, with what its place holds in the template."""
+    """Return each stretch of a rendering, with the template text at its place."""
     source_map = mapped(text, data, **files)
     texts = {PATH: text, **{f"{FOLDER}/{name}": its for name, its in files.items()}}
     return [
@@ -172,7 +172,7 @@ def test_the_content_of_a_part_leads_through_yaml_and_the_clean_up() -> None:
 
 
 def contents(source_map: RenderedMap, data: dict[str, Any]) -> list[tuple[str, list[Segment]]]:
-    """The content of each part that is a text, with its segments."""
+    """Return the content of each text part, with its segments."""
     root: Any = None
 
     def load(text: str) -> Any:
@@ -188,9 +188,9 @@ def contents(source_map: RenderedMap, data: dict[str, Any]) -> list[tuple[str, l
 
 
 def check_alone(source_map: RenderedMap, number: int, files: dict[str, str], data: dict[str, Any]) -> int:
-    """What one expression printed is what it prints alone, with the data and the variables of its turns.
+    """Check that a printed expression equals the same expression rendered alone with the same data.
 
-    Returns the number of the leaf behind.
+    Returns the number of the next leaf.
     """
     leaf = source_map.leaves[number]
     _, behind = source_map.printed_with(number)

@@ -1,4 +1,4 @@
-"""Previews of templates that call functions which nobody provides yet."""
+"""Previews of templates that call functions without an implementation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values and outcomes come through JSON unchanged."""
+"""Values and outcomes survive the round trip through JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker renders and counts in another process, and outlives whatever ends it."""
+"""The worker renders and counts in another process, and is restarted when that ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each character of a YAML value is led to where libyaml read it, in every style."""
+"""Each character of a YAML value is traced to where libyaml read it, in every style."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEADERS = st.sampled_from(
 
 
 def check(text: str) -> None:
-    """The runs of every value in `text` fit it; nothing is said of a text that libyaml does not read."""
+    """Check the source map of every value in `text`; texts that libyaml rejects are skipped."""
     try:
         root = yaml.compose(text, Loader=yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError):

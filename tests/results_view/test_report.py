@@ -22,7 +22,7 @@ HEAD = "id,text,expected,response,exact_match,error,model,repeat,row_number"
 
 @pytest.fixture
 def runs(tmp_path: Path) -> list[RunSummary]:
-    """Two runs over four rows; of the second, one row has failed and one is a payload."""
+    """Return two runs over four rows; in the second, one row has failed and one contains a payload."""
     dataset = tmp_path / "rows.csv"
     dataset.write_text("id,text,expected\n", "utf-8")
     tables = [
@@ -43,7 +43,7 @@ def runs(tmp_path: Path) -> list[RunSummary]:
 
 
 def embedded(html: str) -> dict[str, Any]:
-    """The data that the page unpacks."""
+    """Return the data that the page decompresses."""
     found = re.search(r'id="report-data">([^<]*)</script>', html)
     assert found is not None
     value: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(found[1])))

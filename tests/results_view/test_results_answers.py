@@ -21,7 +21,7 @@ from promptls.text.errors import UsageError, UserError
 from support.finished_run import write_run
 
 CASES = json.loads((Path(__file__).parent / "row_queries.json").read_text("utf-8"))
-"""Rows and what queries find of them: the page of a report has to find the same."""
+"""Rows and the results of queries; the page of a report must find the same."""
 
 
 @pytest.fixture

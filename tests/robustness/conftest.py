@@ -1,4 +1,4 @@
-"""How long the robustness tests search: briefly, or with PROMPTLS_LONG_TESTS=1 as long as it takes."""
+"""The number of examples of the robustness tests: small, or large with PROMPTLS_LONG_TESTS=1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server in the test's own process, which is handed messages and writes its own into a list."""
+"""A server in the test process that receives messages and appends its own to a list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 class InProcess:
-    """The client's end; what the server sends is kept only as long as nobody has taken it."""
+    """The client's end; messages of the server are stored until they are taken."""
 
     def __init__(self, root: Path, capabilities: Json | None = None) -> None:
         self.root = root
@@ -35,19 +35,19 @@ class InProcess:
             self.messages.append(message)
 
     def close(self) -> None:
-        """What a writer must have."""
+        """Do nothing; writers need this method."""
 
     def send(self, **message: Any) -> None:
         self.server.protocol.receive(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
     async def ask(self, method: str, params: Any) -> Any:
-        """The result of a request; fails where it is answered with an error."""
+        """Return the result of a request; fails if it is answered with an error."""
         answer = await self.answer(method, params)
         assert "error" not in answer, answer
         return answer["result"]
 
     async def answer(self, method: str, params: Any) -> Json:
-        """The answer to a request, with its result or its error."""
+        """Return the answer to a request, with its result or its error."""
         self._next_id += 1
         self.send(id=self._next_id, method=method, params=params)
         while True:
@@ -58,7 +58,7 @@ class InProcess:
             await asyncio.sleep(0)
 
     async def notified(self, method: str) -> Json:
-        """The parameters of the first notification of this method that was not taken yet."""
+        """Return the parameters of the first notification of this method that was not taken yet."""
         while True:
             for message in self.messages:
                 if message.get("method") == method:

@@ -1,11 +1,10 @@
-"""A long session of random messages, which must leave the server right.
+"""A long session of random messages, after which the server's answers must be correct.
 
     make fuzz                                                          100,000 messages
     PYTHONPATH=tests python tests/robustness/random_session.py --messages 5000 --seed 7
 
-Every so often a fresh server is given the same folder, settings and texts, and both are asked
-everything that the server can be asked: what they say must be the same. On the way every request
-is answered once, none fails, and none takes too long.
+From time to time, a fresh server opens the same folder, settings and texts, and both receive every kind of
+request: their answers must be equal. Every request is answered once, none fails, and none takes too long.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ from session_workspace import FILES, SETTINGS, prepared, random_file_change
 MAX_PENDING = 30
 _OF_ONE_ANSWER = frozenset({"resultId", "seconds"})
 IDLE_SECONDS = 20.0
-"""How long what comes by and by, such as renderings, may take until two servers agree."""
+"""The maximum seconds for asynchronous results, such as renderings, until two servers agree."""
 
 
 class Session:
-    """One server under random messages, and what its client knows."""
+    """A server under random messages, and its client's state."""
 
     def __init__(self, folder: Path, seed: int, client: str | None = None) -> None:
         self.dice = random.Random(seed)
@@ -89,7 +88,7 @@ class Session:
     # -- messages -----------------------------------------------------------------
 
     def step(self) -> None:
-        """Send one random message, or a few that belong together."""
+        """Send a random message, or a few related ones."""
         if not self.documents:
             self.open()
         weights = [weight for weight, _ in self.steps]
@@ -198,7 +197,7 @@ class Session:
     # -- comparing ------------------------------------------------------------------
 
     def assert_as_fresh(self) -> None:
-        """Assert that a fresh server says the same of all open documents."""
+        """Assert that a fresh server gives the same answers about all open documents."""
         self.connection.wait(lambda: not self.connection.pending)
         self._take_answers()
         fresh, _ = self._started()
@@ -293,7 +292,7 @@ def _said(connection: Connection, method: str, params: Json) -> Any:
 
 
 def _difference(old: Any, new: Any) -> str:
-    """The first thing that two answers do not have in common."""
+    """Return the first difference between two answers."""
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
         key = next(key for key in old if old[key] != new[key])
         return f"{key}: {_difference(old[key], new[key])}"
@@ -307,7 +306,7 @@ def _difference(old: Any, new: Any) -> str:
 
 
 def _without_ids(value: Any) -> Any:
-    """The value without what no two answers have in common: their names, and how long they took."""
+    """Return the value without what always differs: ids and durations."""
     if isinstance(value, dict):
         return {key: _without_ids(its) for key, its in value.items() if key not in _OF_ONE_ANSWER}
     return [_without_ids(each) for each in value] if isinstance(value, list) else value
@@ -316,7 +315,7 @@ def _without_ids(value: Any) -> Any:
 def run(
     messages: int, seed: int, check_every: int, *, client: str | None = None, talk: bool = False
 ) -> dict[str, float]:
-    """Run a session, as any client where none is named; the slowest answer to each method, in seconds."""
+    """Run a session, by default with a random client; return the slowest answer to each method in seconds."""
     with tempfile.TemporaryDirectory() as name:
         session = Session(Path(name).resolve(), seed, client)
         done = 0

@@ -1,4 +1,4 @@
-"""A language server in a process of its own, and what it has said."""
+"""A language server in a child process, and its messages."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from typing import IO, Any
 
 Json = dict[str, Any]
 PATIENCE = 60.0
-"""How many seconds a server may take to answer; a loop never does."""
+"""The maximum seconds for an answer."""
 
 
 class Connection:
-    """A server's standard streams, with the answers by id, and what it said by itself."""
+    """A server's standard streams, with its answers by id, and its notifications."""
 
     def __init__(self, settings: Json, environment: dict[str, str], folder: Path) -> None:
         self.settings = settings
@@ -58,7 +58,7 @@ class Connection:
         self.take_incoming()
 
     def request(self, method: str, params: Any) -> int:
-        """The id of a request that is not waited for."""
+        """Send a request without waiting; return its id."""
         self._next_id += 1
         self.pending[self._next_id] = (method, time.monotonic())
         self.send(id=self._next_id, method=method, params=params)
@@ -66,7 +66,7 @@ class Connection:
         return self._next_id
 
     def ask(self, method: str, params: Any) -> Json:
-        """The whole answer to a request: with `result`, or with `error`."""
+        """Return the complete answer to a request: with `result`, or with `error`."""
         number = self.request(method, params)
         self.wait(lambda: number in self.answers)
         return self.answers.pop(number)
@@ -74,7 +74,7 @@ class Connection:
     # -- in -----------------------------------------------------------------------
 
     def wait(self, until: Callable[[], bool]) -> None:
-        """Take what the server says until a condition holds."""
+        """Process messages of the server until a condition holds."""
         end = time.monotonic() + PATIENCE
         while not until():
             left = end - time.monotonic()
@@ -83,7 +83,7 @@ class Connection:
                 self._take(self._incoming.get(timeout=left))
 
     def take_incoming(self) -> None:
-        """Take what the server has said by now."""
+        """Process the messages that have arrived."""
         while not self._incoming.empty():
             self._take(self._incoming.get())
 
@@ -117,7 +117,7 @@ class Connection:
         return self.errors.read().decode(errors="replace")
 
     def close(self) -> None:
-        """Leave as an editor does."""
+        """Shut down like an editor."""
         if self.process.poll() is None:
             self.ask("shutdown", None)
             self.send(method="exit")

@@ -1,4 +1,4 @@
-"""What the clients of random sessions say of themselves: with much, with little, in each encoding."""
+"""The clients of random sessions: with many capabilities, with few, in each position encoding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client's documents: their texts, and places in them in any of the protocol's units."""
+"""A client's documents: their texts, and positions in them in any encoding."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Json = dict[str, Any]
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 MAX_CHARACTERS = 5000
-"""Texts of an ordinary length: longer ones are cut."""
+"""Texts of ordinary length; longer ones are cut."""
 PRINTS_AN_ADDRESS = {"unread-iterator 1"}
-"""Examples whose rendered text, and so its number of tokens, is another in each process."""
+"""Examples whose rendered text, and therefore token count, differs in each process."""
 TEXTS = [
     *OWN.values(),
     *(text for name, text in page_texts().items() if name not in PRINTS_AN_ADDRESS),
@@ -48,7 +48,7 @@ PIECES = [
 
 @dataclass
 class Document:
-    """A text as the client has it, and its version."""
+    """The client's version of a text."""
 
     text: str
     version: int = 1
@@ -59,7 +59,7 @@ def line_starts(text: str) -> list[int]:
 
 
 def position(text: str, offset: int, encoding: str) -> Json:
-    """The position of an offset."""
+    """Return the position of an offset."""
     starts = line_starts(text)
     line = bisect_right(starts, offset) - 1
     codec, width = _CODECS[encoding]
@@ -68,13 +68,13 @@ def position(text: str, offset: int, encoding: str) -> Json:
 
 
 def random_offset(dice: random.Random, text: str) -> int:
-    """An offset at which a client can put its cursor: not within a line end."""
+    """Return an offset where a client can put its cursor: not within a line end."""
     offset = dice.randrange(len(text) + 1)
     return offset - 1 if text[offset - 1 : offset + 1] == "\r\n" else offset
 
 
 def random_position(dice: random.Random, text: str, encoding: str) -> Json:
-    """A position in the text, now and then one past the end of its line or of the text."""
+    """Return a position in the text, or occasionally one past the end of its line or of the text."""
     place = position(text, random_offset(dice, text), encoding)
     if dice.random() < 0.05:
         place["character"] += dice.choice([1, 1000, 2**31 - 1])
@@ -84,11 +84,11 @@ def random_position(dice: random.Random, text: str, encoding: str) -> Json:
 
 
 LIKE = (re.compile(r"\w+"), re.compile(r"\w+(?=[^{}\n]*[%}]\})"), re.compile(r"[^\r\n]+"))
-"""Words, words in tags, and lines: each may take another one's place."""
+"""Words, words in tags, and lines that can replace each other."""
 
 
 def random_edit(dice: random.Random, document: Document, encoding: str) -> Json:
-    """A change to the document, as the protocol has it; the document has it applied."""
+    """Apply a random change to the document; return it as the protocol represents it."""
     text = document.text
     if dice.random() < 0.02 or len(text) > MAX_CHARACTERS:
         document.text = dice.choice(TEXTS)

@@ -1,4 +1,4 @@
-"""Parameters for every request that the server's table names, also for those that will be added to it."""
+"""Parameters for every request in the server's table, including future ones."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WHOLE = {
     types.WORKSPACE_SYMBOL,
     types.WORKSPACE_DIAGNOSTIC,
 }
-"""Asked once for each document when two servers are compared."""
+"""Requested once for each document when two servers are compared."""
 POSITIONAL = {
     types.TEXT_DOCUMENT_HOVER,
     types.TEXT_DOCUMENT_DEFINITION,
@@ -63,7 +63,7 @@ POSITIONAL = {
     types.TEXT_DOCUMENT_RANGES_FORMATTING,
     types.TEXT_DOCUMENT_ON_TYPE_FORMATTING,
 }
-"""Asked at places of each document when two servers are compared."""
+"""Requested at several positions of each document when two servers are compared."""
 
 
 @cache
@@ -73,19 +73,19 @@ def _requests(*, pulls: bool) -> tuple[str, ...]:
 
 
 def requests_of(capabilities: Json) -> tuple[str, ...]:
-    """The requests that a client with these capabilities may send."""
+    """Return the requests that a client with these capabilities may send."""
     return _requests(pulls="diagnostic" in capabilities.get("textDocument", {}))
 
 
 class Answers:
-    """Items of former answers, which later requests are about."""
+    """Items of previous answers, used in later requests."""
 
     def __init__(self) -> None:
         self._items: list[Json] = []
         self.results: list[str] = ["none"]
 
     def keep(self, result: Any) -> None:
-        """Keep a few of what an answer holds."""
+        """Store a few items of an answer."""
         if isinstance(result, dict):
             if "resultId" in result:
                 self.results = [*self.results[-20:], result["resultId"]]
@@ -98,7 +98,7 @@ class Answers:
 
 
 def params_of(method: str, uri: str, places: list[Json], answers: Answers, dice: random.Random) -> Json:
-    """Parameters of a request: everything that any of them may want, as none minds what it does not know."""
+    """Return parameters that fit any request, because unknown ones are ignored."""
     if method in _RESOLVES:
         return answers.item(dice)
     if method in _ITEM_METHODS:

@@ -36,7 +36,7 @@ _SETTINGS_FILES = [
 
 
 def prepared(root: Path) -> None:
-    """Make the folder with a few files in it."""
+    """Create the folder with a few files in it."""
     for name, text in zip(FILES, TEXTS, strict=False):
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def prepared(root: Path) -> None:
 def random_file_change(
     dice: random.Random, root: Path, opened: Container[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Change something on disk; what a client says of it."""
+    """Change something on disk; yield the client's notifications."""
     kind = dice.random()
     if kind < 0.15:
         path = root / "promptls.toml"
@@ -73,7 +73,7 @@ def _write(path: Path, text: str) -> int:
 
 
 def _rename(dice: random.Random, root: Path, opened: Container[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Rename a file that is not open, or a folder with none, there and back."""
+    """Rename a file that is not open, or a folder without open files, there or back."""
     old, new = dice.choice([("other", "moved"), ("moved", "other"), ("object.yml.j2", "thing.yml.j2")])
     source, target = root / old, root / new
     below = [source, *source.rglob("*")]

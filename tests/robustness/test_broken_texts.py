@@ -1,4 +1,4 @@
-"""No text, however broken, makes the analysis fail, and every place that it names lies in the text."""
+"""No text, however broken, makes the analysis fail, and every span lies in the text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.texts import OWN, example_texts, page_texts
 
 TEXTS = {**OWN, **page_texts(), **example_texts()}
 STEP = 1 if os.environ.get("PROMPTLS_LONG_TESTS") else 47 if THOROUGH else 101
-"""Every how many characters a text is broken."""
+"""The number of characters between two breaks of a text."""
 PIECES = [
     "{{",
     "}}",

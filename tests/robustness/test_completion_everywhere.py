@@ -1,4 +1,6 @@
-"""At every place of every text, whole or cut off, completion and signatures answer, and keep to the word."""
+"""At every place of every text, whole or truncated, completion and signature help answer, and replace only
+the word.
+"""
 
 from __future__ import annotations
 

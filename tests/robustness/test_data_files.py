@@ -1,4 +1,4 @@
-"""Files beside a prompt that only a machine writes, or somebody who means harm: each is refused in words."""
+"""Extreme data files beside a prompt, generated or malicious: each is rejected with a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that only a machine writes, or somebody who means harm: each is read, and within seconds."""
+"""Extreme texts, generated or malicious: each is read within seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many open files that one change affects: requests are answered between them."""
+"""Many open files that one change affects: requests are answered in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stays in memory after many edits is what stayed after few."""
+"""Memory after many edits equals memory after few."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def living() -> Counter[str]:
 
 
 def kept_by(server: InProcess) -> dict[str, int]:
-    """How much the server's own tables hold, by their names."""
+    """Return the sizes of the server's own tables, by name."""
     protocol, session = server.server.protocol, server.server.session
     owners = {"session": session, "diagnostics": session.diagnostics, "protocol": protocol}
     owners |= {"renderings": session.renderings, "runs": session.runs}
@@ -51,7 +51,7 @@ async def ask_everything(server: InProcess, uri: str) -> None:
 
 
 async def edit(server: InProcess, uri: str, first: int, count: int) -> None:
-    """Write a tag that was never there, and take it away, in the middle of the text."""
+    """Insert a new tag in the middle of the text, and remove it again."""
     place = {"line": 43, "character": 4}
     for number in range(first, first + count):
         written = f"{{{{ text | upper ~ name{number} }}}}"
@@ -176,7 +176,7 @@ def test_a_pause_is_too_short_to_search_many_older_objects() -> None:
 
 
 class Cycle:
-    """An object that only the garbage collection frees."""
+    """An object that only the garbage collector frees."""
 
     def __init__(self) -> None:
         self.itself = self

@@ -1,4 +1,4 @@
-"""Every feature names the same places to clients that count in UTF-8, in UTF-16 and in code points."""
+"""Every feature returns the same places to clients that count in UTF-8, in UTF-16 and in code points."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ examples:
     "object.yml.j2": "instruction: 🎉 é\nex🎉: é\noutput_key: 🎉\nexamples:\n  - {a: 🎉, b: é}\n",
 }
 _ELSEWHERE = {"textDocument/codeLens", "textDocument/inlayHint", "textDocument/onTypeFormatting"}
-"""They have no place but the first line, wait for a rendering, or for a key."""
+"""Their results have no positions beyond the first line, or depend on a rendering or a key."""
 _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 METHODS = sorted((WHOLE | POSITIONAL) & set(requests_of(CLIENTS["rich, UTF-8"])) - _ELSEWHERE)
 
 
 class Places:
-    """Turns every place in an answer into offsets of its file, which no encoding changes."""
+    """Converts every position in an answer to an offset, which does not depend on the encoding."""
 
     def __init__(self, root: Path, encoding: str) -> None:
         self.texts = {(root / name).as_uri(): text for name, text in FILES.items()}
@@ -80,7 +80,7 @@ class Places:
 
 
 async def answers(root: Path, encoding: str) -> dict[str, list[Any]]:
-    """The answers to every method at many places of every file, with offsets for places."""
+    """Return the answers to every method at many positions of every file, with offsets for positions."""
     server = InProcess(root, CLIENTS[f"rich, {encoding.upper()}"])
     await server.begin()
     for name, text in FILES.items():

@@ -1,4 +1,4 @@
-"""A short random session as each kind of client; `make fuzz` runs the long ones."""
+"""A short random session with each kind of client; `make fuzz` runs the long ones."""
 
 from __future__ import annotations
 

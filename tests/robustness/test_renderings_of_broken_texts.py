@@ -1,4 +1,4 @@
-"""No rule that looks at renderings fails on any text, and every place that it names lies in the text."""
+"""No rule about renderings fails on any text, and every span lies in the text."""
 
 from __future__ import annotations
 

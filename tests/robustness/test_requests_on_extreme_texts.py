@@ -1,4 +1,4 @@
-"""Texts that only a machine writes, and every request about them: none fails, and none takes long."""
+"""Every request on extreme texts: none fails, and none takes long."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ if os.environ.get("PROMPTLS_LONG_TESTS"):
         "a line of 5 MB in a tag": ITEM + "{{ " + "x" * 5_000_000,
     }
 REFUSED = -32803
-"""How a rename is answered that cannot be."""
+"""The answer to a rename that is not possible."""
 SECONDS = 10.0
-"""Far more than any of them may take on a machine that does nothing else."""
+"""Far more than any request takes on an idle machine."""
 METHODS = sorted((WHOLE | POSITIONAL) & set(requests_of(CLIENTS["rich, UTF-16"])))
 
 

@@ -38,7 +38,7 @@ def inside(span: Span, text: str) -> bool:
 
 
 def symbols_in(snapshot: Snapshot, path: str) -> Iterator[Symbol]:
-    """Every symbol of a file that stands in a tag, once for each of its places."""
+    """Return every symbol in a tag of a file, once for each of its places."""
     template = snapshot.template(path)
     assert template is not None
     for start, chunk in zip(template.source.starts, template.source.chunks, strict=False):
@@ -87,7 +87,7 @@ def test_questions_about_any_place_of_any_text_have_answers_inside_it(whole: str
 
 
 def check_names(snapshot: Snapshot, path: str) -> None:
-    """Assert that variables are those that names say, and that every place is of one of them."""
+    """Assert that variables are those of the name analysis, and that every place belongs to one of them."""
     template = snapshot.template(path)
     assert template is not None
     for name in template.names.read_names:
@@ -102,7 +102,7 @@ def check_names(snapshot: Snapshot, path: str) -> None:
 
 
 def check_rename_and_back(snapshot: Snapshot, path: str, most: int) -> None:
-    """Assert that a rename to a new name and the rename back give the same texts."""
+    """Assert that a rename to a new name and the rename back restore the texts."""
     seen: set[tuple[str, Span]] = set()
     for symbol in list(symbols_in(snapshot, path))[:most]:
         if (path, symbol.span) in seen:

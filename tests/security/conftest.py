@@ -9,5 +9,5 @@ from security.hostile import Hostile
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Hostile:
-    """A project with Python of its own, and a user who has decided nothing on it."""
+    """Return a project with Python code, and a user without any trust decision."""
     return Hostile.at(tmp_path / "project", tmp_path / "configuration")

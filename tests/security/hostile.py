@@ -1,4 +1,4 @@
-"""A project whose Python leaves a file behind when it is executed."""
+"""A project whose Python writes a file when it is executed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ encoding: cl100k_base
 
 @dataclass(frozen=True)
 class Hostile:
-    """The project, and the configuration of a user who has decided nothing."""
+    """The project, and the configuration of a user without any trust decision."""
 
     folder: Path
     configuration: Path
@@ -53,21 +53,21 @@ class Hostile:
 
     @property
     def store(self) -> TrustStore:
-        """The user's decisions."""
+        """Return the store of the user's decisions."""
         return TrustStore(self.configuration / "trust.json")
 
     @property
     def prompt(self) -> Path:
-        """A prompt whose functions and metrics leave a file behind."""
+        """Return a prompt whose functions and metrics write a file."""
         return self.folder / "prompt.yml.j2"
 
     @property
     def has_run(self) -> bool:
-        """Whether Python of the folder was executed."""
+        """Return whether Python of the folder was executed."""
         return (self.folder / "ran").exists()
 
     def environment(self) -> Mapping[str, str]:
-        """The variables of a process of this user."""
+        """Return the environment variables of a process of this user."""
         return {**os.environ, "PROMPTLS_CONFIG_DIR": str(self.configuration), "NO_COLOR": "1"}
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:

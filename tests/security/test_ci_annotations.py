@@ -1,4 +1,4 @@
-"""No file, answer or message gives commands to the runner of a CI job."""
+"""No file, answer or message can give commands to the runner of a CI job."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ texts = st.lists(
 
 
 def is_command(line: str) -> bool:
-    """Whether GitHub, Azure or TeamCity takes the line of a log for a command."""
+    """Return whether GitHub, Azure or TeamCity treats the line of a log as a command."""
     return line.lstrip().startswith("::") or re.search(r"##\w*\[", line) is not None
 
 

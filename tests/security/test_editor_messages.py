@@ -1,4 +1,4 @@
-"""What an editor shows in a window of its own holds no links that foreign text makes."""
+"""Messages in editor windows contain no links made by foreign text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_message_keeps_its_words_and_makes_no_link() -> None:
 
 
 def answer_to(number: int, stream: IO[bytes]) -> Any:
-    """The answer with this number, among the messages that a server writes."""
+    """Return the answer with this id, among the messages of a server."""
     while True:
         length = 0
         while header := stream.readline().strip():

@@ -1,4 +1,4 @@
-"""No process sees a variable that may hold a secret, unless the run's models or the settings name it."""
+"""No process sees a variable that may contain a secret, unless the run's models or the settings name it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that others chose make no file outside the folder that they are meant for."""
+"""Foreign names create no file outside of the intended folder."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ SECRET = "PLANTED-SECRET"
 
 @pytest.fixture
 def folders(tmp_path: Path) -> tuple[Path, Path]:
-    """Return a workspace, and a folder outside of it that holds a secret."""
+    """Return a workspace, and a folder outside of it with a secret."""
     workspace, outside = tmp_path / "workspace", tmp_path / "outside"
     (workspace / "inner").mkdir(parents=True)
     outside.mkdir()
@@ -52,7 +52,7 @@ def untrusted(folders: tuple[Path, Path]) -> Iterator[tuple[Path, Path]]:
 
 
 def refuses(path: Path | str) -> bool:
-    """Return whether nothing at all is said of the file at `path`."""
+    """Return whether nothing is revealed about the file at `path`."""
     with pytest.raises(OutsideScopeError):
         open_bytes(path)
     return not is_file(path) and stamp_of(path) is None and not is_folder(path) and names_in(path) == []
@@ -212,7 +212,7 @@ def test_a_windows_device_is_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 @pytest.fixture
 def windows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The policy with the paths of Windows, and the paths that it accesses; `link` leads to a server."""
+    """Return the policy with Windows paths, and the paths that it accesses; `link` leads to a server."""
     accessed: list[str] = []
 
     def readlink(path: str) -> str:
@@ -277,7 +277,7 @@ OWN_FILES = {
 
 
 def direct_reads(module: Path) -> list[int]:
-    """Return the lines of a module that read a file without asking whether it may be read."""
+    """Return the lines of a module that read a file without checking the policy."""
     return [
         node.lineno
         for node in ast.walk(ast.parse(module.read_text("utf-8")))
@@ -300,7 +300,7 @@ OWN_LOOKS = {
 
 
 def looks_at_files(module: Path) -> list[int]:
-    """Return the lines of a module that look at a file, which on Windows may be on a server of others."""
+    """Return the lines of a module that access a file, which on Windows may be on a foreign server."""
     return [
         node.lineno
         for node in ast.walk(ast.parse(module.read_text("utf-8")))

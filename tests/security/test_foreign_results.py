@@ -1,4 +1,4 @@
-"""Results that came with a folder: their store, manifests and tables are as foreign as its prompts."""
+"""Results that came with a folder: their store, manifests and tables are as untrusted as its prompts."""
 
 from __future__ import annotations
 

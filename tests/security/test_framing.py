@@ -1,4 +1,4 @@
-"""Streams of bytes that are not framed as the protocol says, at `Framing` and at the real server."""
+"""Byte streams with invalid framing, for `Framing` and for the real server."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def read(pieces: Iterable[bytes]) -> tuple[list[bytes], bool]:
 
 @st.composite
 def segments(draw: st.DrawFn, stream: bytes) -> list[bytes]:
-    """Return the stream cut at any places."""
+    """Return the stream cut at arbitrary places."""
     cuts = sorted(draw(st.sets(st.integers(0, len(stream)), max_size=12)))
     return [stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
 
@@ -184,9 +184,9 @@ def test_each_byte_of_a_long_message_is_searched_about_once() -> None:
 
 
 async def served(stream: bytes, root: Path) -> tuple[list[Any], int | None, str]:
-    """Return what the server answers to `initialize` and the stream, its exit code and what it logs.
+    """Return the server's answers to `initialize` and the stream, its exit code and its log.
 
-    The client keeps its end open, as an editor does.
+    The client does not close its end, like an editor.
     """
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "promptls", "server", "--stdio", stdin=-1, stdout=-1, stderr=-1

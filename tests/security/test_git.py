@@ -1,4 +1,4 @@
-"""Git is asked about a hostile repository, and nothing that it names is run."""
+"""Git runs in a hostile repository, and nothing that it configures is executed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROMPT = "- name: a\n  role: user\n  content: committed\n"
 
 
 class Repository:
-    """A repository with a committed prompt, and a script that leaves a canary."""
+    """A repository with a committed prompt, and a script that writes a canary file."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "repository"
@@ -50,7 +50,7 @@ class Repository:
         self.git("config", key, value)
 
     def touch(self) -> None:
-        """Make the file's time another one, so that git has to look at its content."""
+        """Change the file's time, so that git has to read its content."""
         os.utime(self.folder / "p.yml.j2", (1_000_000_000, 1_000_000_000))
 
     def attributes(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Texts and files that are written to stall whoever reads them: the work for them grows with their size."""
+"""Hostile texts and files: the work for them grows linearly with their size."""
 
 from __future__ import annotations
 
@@ -439,17 +439,17 @@ def test_python_that_its_parser_gives_up_on_defines_nothing(text: str, tmp_path:
 # -- counting ---------------------------------------------------------------
 
 DOUBLE = 2.5
-"""How many times the work for a text may grow with twice its length."""
+"""The maximum growth of the work when a text doubles its length."""
 
 
 def growth(work: Callable[[int], Callable[[], object]], size: int) -> float:
-    """How many times more calls the work for `2 * size` takes than that for `size`."""
+    """Return the ratio of calls for `2 * size` to those for `size`."""
     work(size)()
     return calls(work(2 * size)) / calls(work(size))
 
 
 def calls(work: Callable[[], object]) -> int:
-    """How many functions are called, those written in C among them."""
+    """Return the number of function calls, including functions written in C."""
     count = 0
 
     def plural(_frame: object, event: str, _argument: object) -> None:
@@ -466,7 +466,7 @@ def calls(work: Callable[[], object]) -> int:
 
 
 class CountingPattern:
-    """A pattern that counts the characters that it looks at."""
+    """A pattern that counts the characters that it inspects."""
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self._pattern = pattern

@@ -1,4 +1,4 @@
-"""A project cannot send a key of the user's anywhere without the user's leave."""
+"""A project cannot send a user's key anywhere without the user's consent."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def server() -> Iterator[ModelServer]:
 
 
 class Project:
-    """A project whose model `office` sends the key of OpenAI to a server of its choice."""
+    """A project whose model `office` sends OpenAI's key to its own server."""
 
     def __init__(self, folder: Path, server: ModelServer) -> None:
         self.path = folder / "project"
@@ -87,7 +87,7 @@ class Project:
         )
 
     def on_terminal(self, answer: str, *words: str) -> tuple[int, str]:
-        """The exit code and the output of a command on a terminal, with this answer typed in."""
+        """Return the exit code and output of a command on a terminal, with this answer typed in."""
         ours, theirs = pty.openpty()
         os.write(ours, f"{answer}\n".encode())
         done = subprocess.Popen(

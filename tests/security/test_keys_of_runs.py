@@ -1,4 +1,4 @@
-"""A run gets the keys of its own models, and no other key that an editor holds."""
+"""A run gets the keys of its own models, and no other key of the editor."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def seen(response):
 
 
 def keys_among(names: frozenset[str]) -> set[str]:
-    """Return the variables that hold keys, without those that hold addresses."""
+    """Return the variables with keys, without those with addresses."""
     return {name for name in names if not name.endswith("_URL")}
 
 

@@ -1,4 +1,4 @@
-"""What a folder may set the limits of rendering to."""
+"""The rendering limits that a folder may set."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DEFAULTS = Limits()
 
 @pytest.fixture(autouse=True)
 def large_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have 16 GiB of memory."""
+    """Simulate 16 GiB of memory."""
     monkeypatch.setattr(limits, "physical_memory", lambda: 16384 * _MIB)
 
 

@@ -1,4 +1,4 @@
-"""Nothing foreign becomes an image, a link or HTML in the Markdown that editors are sent."""
+"""Foreign text never becomes an image, a link or HTML in the Markdown for editors."""
 
 from __future__ import annotations
 
@@ -91,11 +91,11 @@ def tokens_of(markdown: str) -> Iterator[Token]:
 FENCED = re.compile(r"^(`{3,})\w*\n.*?^\1$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"(?<![\\`])(`+)(?!`).+?(?<!`)\1(?!`)")
 ADDRESS = re.compile(r"(?:https?|ftp)://|www\.", re.IGNORECASE)
-"""What GitHub's Markdown makes links of without any marks."""
+"""Text that GitHub's Markdown links automatically."""
 
 
 def assert_inert(markdown: str) -> None:
-    """Fail where the Markdown makes anything that loads, leads elsewhere, or is HTML."""
+    """Fail if the Markdown loads something, links elsewhere, or contains HTML."""
     for token in tokens_of(markdown):
         assert token.type not in {"image", "link_open", "html_inline", "html_block"}, (token, markdown)
     assert ADDRESS.search(CODE.sub("", FENCED.sub("", markdown))) is None, markdown
@@ -120,7 +120,7 @@ def test_a_text_is_shown_as_it_is(text: str) -> None:
 
 
 def markdown_text_of(text: str) -> str:
-    """What a reader is to see of a text: one line, with control characters escaped."""
+    """Return the visible text: one line, with control characters escaped."""
     return for_terminal(" ".join(text.split()))
 
 
@@ -234,7 +234,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(folder: Path) -> RunSummary:
-    """A run whose every cell and name is hostile."""
+    """Return a run whose cells and names are all hostile."""
     metric = f"{LINE}_match"
     head = ["id", "model", "response", "error", "problem", metric, f"{metric}_reason", "row_number"]
     table = io.StringIO()

@@ -36,21 +36,21 @@ CHOSEN = "a-token-of-the-user"
 
 @pytest.fixture(scope="module")
 def ws() -> Iterator[Listening]:
-    """A server over WebSocket that every test of this module attacks."""
+    """Start a server over WebSocket for all tests of this module."""
     with listening("--ws", "0") as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def open_ws() -> Iterator[Listening]:
-    """A server over WebSocket that lets web pages of one origin in."""
+    """Start a server over WebSocket that accepts web pages of one origin."""
     with listening("--ws", "0", "--allow-origin", "https://ide.example.com") as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def tcp() -> Iterator[Listening]:
-    """A server over TCP that every test of this module attacks."""
+    """Start a server over TCP for all tests of this module."""
     with listening("--tcp", "0") as server:
         yield server
 
@@ -64,7 +64,7 @@ def framed(body: bytes) -> bytes:
 
 
 async def heard(port: int, *segments: bytes) -> bytes:
-    """Return all that the server says to segments that arrive one by one, until it closes the connection."""
+    """Return all output of the server for segments that arrive one by one, until it closes the connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     try:
@@ -90,7 +90,7 @@ async def send_until_reset(writer: asyncio.StreamWriter) -> None:
 async def shake_hands(
     server: Listening, path: str, *headers: str
 ) -> tuple[int, asyncio.StreamReader, asyncio.StreamWriter]:
-    """Ask for a web socket with these headers alone; return the status, and the connection."""
+    """Send a WebSocket handshake with only these headers; return the status and the connection."""
     lines = [
         f"GET {path} HTTP/1.1",
         *headers,
@@ -104,7 +104,7 @@ async def shake_hands(
 
 
 async def handshake(server: Listening, path: str, *headers: str) -> int:
-    """Return the status of the answer to a request for a web socket with these headers alone."""
+    """Return the status of a WebSocket handshake with only these headers."""
     status, _, writer = await shake_hands(server, path, *headers)
     writer.close()
     return status

@@ -1,4 +1,4 @@
-"""No process of promptls outlives the one that has started it, and nothing is left of it."""
+"""No process of promptls outlives its parent, and no files are left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": PACKAGES}
 
 LOOP = "{% for i in range(99999) %}{% for j in range(99999) %}{{ i }}{% endfor %}{% endfor %}"
 LONG_OPERATION = "{{ 7 ** 10 ** 9 == 0 }}"
-"""One that lets no other thread of the process run."""
+"""Code that blocks all other threads of the process."""
 
 OWNER = """
 import asyncio, sys
@@ -51,7 +51,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="there are no signals
 
 
 def is_there(pid: int) -> bool:
-    """Whether the process runs; one that has ended and that nobody waits for does not."""
+    """Return whether the process runs; zombies do not count."""
     try:
         os.kill(pid, 0)
         state = Path(f"/proc/{pid}/stat")
@@ -134,7 +134,7 @@ def test_a_worker_ends_when_the_server_is_killed(tmp_path: Path) -> None:
 
 
 def uses_the_processor(pid: int) -> bool:
-    """Whether the process has used a second of the processor: it starts in less."""
+    """Return whether the process has used a second of CPU time; starting takes less."""
     used = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[11]
     return int(used) > 1.5 * os.sysconf("SC_CLK_TCK")
 

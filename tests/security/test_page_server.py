@@ -31,12 +31,12 @@ from promptls.cli.pages import page_server
 page_server.FOLDER = Path(sys.argv.pop(1))
 sys.exit(main())
 """
-"""The command line, with pages in the place of the built ones."""
+"""The command line, with pages in place of the built ones."""
 
 
 @dataclass(frozen=True)
 class Served:
-    """A page that is served: its port, the path of its command's address, and the names behind that path."""
+    """A served page: its port, its secret path, and the names below it."""
 
     port: int
     root: str
@@ -46,17 +46,17 @@ class Served:
 
     @property
     def path(self) -> str:
-        """The path of the page."""
+        """Return the path of the page."""
         return self.root + self.page
 
     @property
     def socket(self) -> str:
-        """The path of its web socket."""
+        """Return the path of its WebSocket."""
         return f"{self.root}live-{self.name}"
 
     @property
     def headers(self) -> list[str]:
-        """What a browser sends for its own page."""
+        """Return the headers that a browser sends for its own page."""
         return [f"Host: 127.0.0.1:{self.port}", f"Origin: http://127.0.0.1:{self.port}"]
 
 
@@ -84,7 +84,7 @@ def serving(folder: Path, command: str, *options: str, **environment: str) -> It
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A prompt with a run, the pages, and a secret beside them."""
+    """Return a prompt with a run, the pages, and a secret beside them."""
     folder = tmp_path_factory.mktemp("served")
     write_pages(folder / "pages")
     (folder / "secret.js").write_text("SECRET", "utf-8")
@@ -111,7 +111,7 @@ def results(folder: Path) -> Iterator[Served]:
 
 @pytest.fixture(params=["preview", "lab", "results"])
 def served(request: pytest.FixtureRequest) -> Served:
-    """Each of the three pages."""
+    """Serve each of the three pages."""
     if request.param == "lab":
         preview: Served = request.getfixturevalue("preview")
         return Served(preview.port, preview.root, "lab", "truncation", preview.process)
@@ -120,7 +120,7 @@ def served(request: pytest.FixtureRequest) -> Served:
 
 
 async def got(port: int, path: str, *headers: str) -> tuple[int, dict[str, str], str]:
-    """Return the status, headers and body of the answer to a request with these headers alone."""
+    """Return the status, headers and body of the answer to a request with only these headers."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write("\r\n".join([f"GET {path} HTTP/1.1", *headers, "", ""]).encode("latin-1"))
     head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE)).decode()

@@ -1,4 +1,4 @@
-"""Journals, caches and copies are for the user alone, and links lead them nowhere."""
+"""Journals, caches and copies are readable by the user alone, and links do not redirect them."""
 
 from __future__ import annotations
 

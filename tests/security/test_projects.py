@@ -1,4 +1,4 @@
-"""Which folder the trust in a file depends on: its project, and never the whole home folder."""
+"""The folder that decides about the trust in a file: its project, and never the whole home folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROMPT = "- {name: a, role: user, content: 'hello'}\n"
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home folder that is a repository, as of people who keep their configuration in git."""
+    """Return a home folder that is a repository, as for configuration files in git."""
     folder = tmp_path / "home"
     (folder / ".git").mkdir(parents=True)
     (folder / "promptls.toml").write_text("")
@@ -41,7 +41,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def stranger(home: Path) -> Path:
-    """A folder below the home folder that is no project, and whose prompts name files of the home folder."""
+    """Return a folder without a project below the home folder, whose prompts refer to files of the home
+    folder.
+    """
     folder = home / "downloads" / "stranger"
     folder.mkdir(parents=True)
     (folder / "link.j2").symlink_to(home / "secret.txt")

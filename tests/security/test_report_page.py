@@ -1,4 +1,4 @@
-"""A report of hostile runs is the same page as one of harmless runs, with other data in it."""
+"""A report of hostile runs is the same page as one of harmless runs, with other data."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COLUMNS = (
 
 
 class Elements(HTMLParser):
-    """The elements of a page with their attributes, without what its script and data hold."""
+    """The elements of a page with their attributes, without script and data."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A schema or a pattern from a folder fetches nothing and ends in time."""
+"""A schema or pattern of a folder downloads nothing and ends in time."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def canary_server() -> Iterator[tuple[str, list[str]]]:
 
 
 def run_with(folder: Path, metric: str, answer: str) -> dict[str, str]:
-    """The row of a run of the echo model with one metric."""
+    """Return the row of a run of the echo model with one metric."""
     (folder / "ask.yml.j2").write_text(PROMPT, "utf-8")
     (folder / "promptls.toml").write_text(f"[metrics.mine]\n{metric}\n", "utf-8")
     with (folder / "rows.csv").open("w", encoding="utf-8", newline="") as stream:

@@ -1,4 +1,4 @@
-"""A sentence model that a prompt names is loaded from a cache alone, and only with trust."""
+"""A sentence model named in a prompt is loaded only from a cache, and only with trust."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _PATHS = (
 
 @dataclass(frozen=True)
 class Prompt:
-    """An evaluation prompt that names a model, beside a folder with a model that has Python."""
+    """An evaluation prompt with a model, beside a folder with a model that contains Python."""
 
     hostile: Hostile
     packages: Path
@@ -59,7 +59,7 @@ class Prompt:
         (self.hostile.folder / "nearest.yml.j2").write_text(_PROMPT.format(name=model))
 
     def install(self, version: str) -> None:
-        """Put a package in the place of sentence-transformers."""
+        """Install a package in place of sentence-transformers."""
         package = self.packages / "sentence_transformers"
         package.mkdir(parents=True)
         (package / "__init__.py").write_text(_PACKAGE)
@@ -81,14 +81,14 @@ class Prompt:
 
     @property
     def calls(self) -> list[dict[str, Any]]:
-        """How the package was called."""
+        """Return how the package was called."""
         if not self._record.exists():
             return []
         return [json.loads(line) for line in self._record.read_text().splitlines()]
 
     @property
     def has_run(self) -> bool:
-        """Whether Python of a model was executed."""
+        """Return whether Python of a model was executed."""
         return any(self.hostile.folder.rglob("ran"))
 
     @property
@@ -98,7 +98,7 @@ class Prompt:
 
 @pytest.fixture
 def prompt(hostile: Hostile, tmp_path: Path) -> Prompt:
-    """An evaluation prompt; sentence-transformers is yet to be installed."""
+    """Return an evaluation prompt; sentence-transformers is not installed yet."""
     data = hostile.folder / "data"
     data.mkdir()
     for name in ("train", "test"):

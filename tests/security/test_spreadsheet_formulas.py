@@ -1,4 +1,4 @@
-"""What is exported for spreadsheets holds no formula; tables and JSON lines are unchanged."""
+"""Exports for spreadsheets contain no formula; tables and JSON lines are unchanged."""
 
 from __future__ import annotations
 

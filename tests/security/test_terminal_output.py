@@ -1,4 +1,4 @@
-"""Nothing foreign controls a terminal: no command passes on escape sequences, whoever wrote them."""
+"""Foreign text cannot control a terminal: no command prints its escape sequences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.terminals import on_terminal, piped
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal and such file names")
 
 HOSTILE = "\x1b]0;OWNED\x07\x1b[2J\x1b[38;5;196m\x1b]52;c;T1dORUQ=\x1b\\\x9b31m\u202e\u2066\x7f\rOVER"
-"""Sets the title and the clipboard, clears the screen, changes colors and the direction of writing."""
+"""Sets the title and the clipboard, clears the screen, changes colors and the writing direction."""
 IN_TOML = "".join(
     f"\\u{ord(each):04x}" if ord(each) < 160 and not each.isalnum() else each for each in HOSTILE
 )
@@ -26,7 +26,7 @@ NAME = "bad\n::warning::OWNED\n\x1b]0;OWNED\x07\u202e.yml.j2"
 OWN = re.compile(r"\x1b\[(?:0|1|2|32|36|1;3[134])m")
 """The escape sequences of our own colors."""
 LIVE = re.compile(r"\x1b\[(?:[\d;]*m|\?25[lh]|1A|2K|K)|\r")
-"""Those of progress displays, which hold no foreign text."""
+"""Those of progress displays, which contain no foreign text."""
 FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 PROMPT = f"""\
@@ -69,7 +69,7 @@ def server() -> Iterator[ModelServer]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) -> Path:
-    """A folder in which everything is hostile, with two finished runs."""
+    """Return a folder in which everything is hostile, with two finished runs."""
     folder = tmp_path_factory.mktemp("hostile")
     rows = [{"id": f"{index}{HOSTILE}", "text": f"text {HOSTILE}", "expected": HOSTILE} for index in range(3)]
     (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
@@ -93,7 +93,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, server: ModelServer) -> Pat
 
 
 def assert_clean(output: str, *own: re.Pattern[str]) -> None:
-    """Fail where something can control a terminal beside the sequences that are our own."""
+    """Fail if the output contains escape sequences other than our own."""
     for pattern in own:
         output = pattern.sub("", output)
     output = output.replace("\r\n", "\n")

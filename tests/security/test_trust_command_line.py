@@ -296,7 +296,7 @@ def test_names_of_folders_cannot_write_to_the_terminal(tmp_path: Path) -> None:
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrustStore:
-    """The decisions of a user who has taken none, in whose home the test runs."""
+    """Return the decisions of a user who has made none, whose home folder the test uses."""
     monkeypatch.setenv("PROMPTLS_CONFIG_DIR", str(tmp_path / "configuration"))
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.chdir(tmp_path)

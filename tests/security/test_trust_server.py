@@ -53,7 +53,7 @@ class Client(WireToProcess):
         self.send(method="textDocument/didOpen", params={"textDocument": document})
 
     async def look_around(self) -> None:
-        """Do what editors do by themselves once a file is open."""
+        """Send the requests that editors send when a file is opened."""
         document = {"textDocument": {"uri": self.hostile.prompt.as_uri()}}
         for line in range(14):
             await self.ask("textDocument/hover", {**document, "position": {"line": line, "character": 14}})
@@ -68,7 +68,7 @@ class Client(WireToProcess):
 
 @pytest_asyncio.fixture
 async def client(hostile: Hostile) -> AsyncIterator[Client]:
-    """A client of a server that serves a user who has decided nothing."""
+    """Return a client of a server for a user without any trust decision."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "promptls", stdin=-1, stdout=-1, stderr=-1, env=hostile.environment()
     )

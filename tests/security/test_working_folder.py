@@ -22,7 +22,9 @@ PROMPT = "- name: a\n  role: user\n  content: hello\n"
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a prompt and modules with the names of all others, which write to the file `canary`."""
+    """Return a folder with a prompt and modules with the names of all others, which write to the file
+    `canary`.
+    """
     folder = tmp_path_factory.mktemp("planted")
     (folder / "p.yml.j2").write_text(PROMPT, "utf-8")
     # `-m` itself imports a few, with the working folder first on the path, before anything can prevent it.

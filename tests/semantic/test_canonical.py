@@ -1,4 +1,4 @@
-"""One text for values that are equal."""
+"""Equal values have the same canonical text."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ HEADER = "{#---\nexamples: [{text: one}]\n---#}\n- name: a\n  content: x\n"
 
 
 def without(text: str) -> list[tuple[str, str]]:
-    """Of each example its words, and the text without it."""
+    """Return the text of each example, and the template without it."""
     return [(each.label, each.without(text)) for each in few_shots(Template(source_of("/a.yml.j2", text)))]
 
 

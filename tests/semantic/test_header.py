@@ -9,7 +9,7 @@ PART = "- name: a\n  content: b\n"
 
 
 def problems(header: str) -> list[tuple[str, str]]:
-    """The marked text and the message of each problem of a header."""
+    """Return the marked text and the message of each problem of a header."""
     text = f"{{#---\n{header}\n---#}}\n{PART}"
     found = Template(Source.of(text)).declarations.problems
     return [(text[problem.span.start : problem.span.end], problem.message) for problem in found]

@@ -1,4 +1,4 @@
-"""The templates that an expression certainly leads to."""
+"""The templates that an expression certainly refers to."""
 
 from __future__ import annotations
 

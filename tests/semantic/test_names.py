@@ -7,7 +7,7 @@ from promptls.syntax.source import Source
 
 
 def inputs(text: str) -> set[str]:
-    """The names that a text may take from its caller."""
+    """Return the names that a text may take from its caller."""
     return set(Template(Source.of(text)).names.input_names)
 
 

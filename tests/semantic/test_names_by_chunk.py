@@ -1,4 +1,4 @@
-"""Names are put together from pieces of a file; the outcome is that of reading it in one piece."""
+"""Names of a file in chunks equal the names of the file in one chunk."""
 
 from __future__ import annotations
 

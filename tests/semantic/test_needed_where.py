@@ -18,7 +18,7 @@ def shapes_of(text: str) -> Mapping[str, Shape]:
 
 
 def needed_where(shape: Shape) -> str:
-    """Where an optional value is needed, clause by clause."""
+    """Return where an optional value is needed, clause by clause."""
     return "; ".join(sorted(map(describe_clause, shape.needed)))
 
 

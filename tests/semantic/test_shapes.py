@@ -23,7 +23,7 @@ SCALAR = "text, number or boolean"
 
 
 def words(text: str) -> dict[str, str]:
-    """The words for each input, with `?` behind those that may be missing."""
+    """Return the description of each input, with `?` after optional ones."""
     shapes = input_shapes(Template(Source.of(text)))
     return {name: shape.description + "?" * shape.optional for name, shape in shapes.items()}
 

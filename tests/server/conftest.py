@@ -55,14 +55,14 @@ def make_client() -> LanguageClient:
 async def client(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[LanguageClient]:
-    """A client of a server for the tests of one module, of each kind in turn."""
+    """Return a client of a server for the tests of one module, of each kind in turn."""
     async with _connected(CLIENTS[request.param], tmp_path_factory.mktemp(request.param)) as client:
         yield client
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def vscode(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LanguageClient]:
-    """A client of a server for the tests of one module: VS Code of today."""
+    """Return a client like the current VS Code for the tests of one module."""
     async with _connected(VSCODE, tmp_path_factory.mktemp("code")) as client:
         yield client
 
@@ -90,13 +90,15 @@ async def _connected(capabilities: types.ClientCapabilities, root: Path) -> Asyn
 
 @pytest.fixture
 def editor(client: LanguageClient) -> Iterator[Editor]:
-    """A client of each kind, with an empty folder; at the end nothing must have popped up."""
+    """Return a client of each kind, with an empty folder; messages that popped up fail the test."""
     yield from _editor(client)
 
 
 @pytest.fixture
 def code(vscode: LanguageClient) -> Iterator[Editor]:
-    """VS Code of today, for what does not depend on the client; at the end nothing must have popped up."""
+    """Return a client like the current VS Code, for tests that do not depend on the client; messages that
+    popped up fail the test.
+    """
     yield from _editor(vscode)
 
 
@@ -115,7 +117,7 @@ def _editor(client: LanguageClient) -> Iterator[Editor]:
 
 @pytest_asyncio.fixture
 async def wire() -> AsyncIterator[Wire]:
-    """A server of the test's own in this process, spoken to in plain JSON."""
+    """Return a new server in this process that receives plain JSON."""
     within = ServerWithin()
     yield Wire(within.write, within.output)
     await within.server.end()
@@ -123,7 +125,7 @@ async def wire() -> AsyncIterator[Wire]:
 
 @pytest_asyncio.fixture
 async def process(tmp_path: Path) -> AsyncIterator[WireToProcess]:
-    """A server of the test's own as a process, spoken to in plain JSON."""
+    """Start a new server process that receives plain JSON."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "promptls", stdin=-1, stdout=-1, stderr=-1, cwd=tmp_path
     )

@@ -1,4 +1,4 @@
-"""An editor at the other end: opens files, types into them, and asks as the client at hand would."""
+"""An editor as a client: opens files, types into them, and sends requests like the current client."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Editor:
     # -- files ------------------------------------------------------------------
 
     def write(self, name: str, text: str) -> str:
-        """The URI of a file, written to the disk."""
+        """Write a file to the disk; return its URI."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return path.as_uri()
 
     def open(self, name: str, text: str) -> str:
-        """The URI of a file, written and opened."""
+        """Write and open a file; return its URI."""
         uri = self.write(name, text)
         self.texts[uri], self.versions[uri] = text, 1
         document = types.TextDocumentItem(uri, "promptls", 1, text)
@@ -45,11 +45,11 @@ class Editor:
         return uri
 
     def close(self, uri: str) -> None:
-        """Close the file; a second time does no harm."""
+        """Close the file; closing it again does no harm."""
         self.client.text_document_did_close(types.DidCloseTextDocumentParams(_id(uri)))
 
     def replace(self, uri: str, old: str, new: str) -> None:
-        """Put `new` in the place of the only `old`, as an edit of just that."""
+        """Replace the only occurrence of `old` with `new`, as a minimal edit."""
         text = self.texts[uri]
         assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the text"
         start = text.index(old)
@@ -61,7 +61,7 @@ class Editor:
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
 
     def set_settings(self, settings: dict[str, Any]) -> None:
-        """Have these settings, and tell the server that they have changed."""
+        """Change the settings, and notify the server."""
         self.client.set_configuration({"promptls": settings})
         self.client.workspace_did_change_configuration(
             types.DidChangeConfigurationParams({"promptls": settings})
@@ -81,7 +81,7 @@ class Editor:
         return len(text.encode(codec)) // width
 
     def at(self, uri: str, words: str) -> types.Position:
-        """The position of the character behind `|` in `words`, which stand once in the text."""
+        """Return the position of the character after `|` in `words`, which occur once in the text."""
         before, _, behind = words.partition("|")
         assert self.texts[uri].count(before + behind) == 1, f"{words!r} is not there once"
         return self.position(uri, self.texts[uri].index(before + behind) + len(before))
@@ -99,7 +99,7 @@ class Editor:
     async def diagnostics(
         self, uri: str, until: Callable[[list[types.Diagnostic]], bool]
     ) -> list[types.Diagnostic]:
-        """The document's diagnostics as the client gets them, once they are as `until` says."""
+        """Return the document's diagnostics when they fulfill `until`."""
 
         async def look() -> list[types.Diagnostic]:
             if not self.pulls:
@@ -110,7 +110,7 @@ class Editor:
         return await eventually(look, until)
 
     async def rules(self, uri: str, expected: list[str]) -> list[types.Diagnostic]:
-        """The diagnostics, once they are those of the `expected` rules; hints count where one is expected."""
+        """Return the diagnostics when they are of the `expected` rules; hints count only if expected."""
 
         def counting(found: list[types.Diagnostic]) -> list[types.Diagnostic]:
             hint = types.DiagnosticSeverity.Hint
@@ -141,7 +141,7 @@ class Editor:
         return [lens.command.title for lens in found or ()]
 
     async def command(self, name: str, **arguments: Any) -> Any:
-        """The command's result, with its keys as attributes."""
+        """Return the command's result, with its keys as attributes."""
         result = await self.client.workspace_execute_command_async(
             types.ExecuteCommandParams(f"promptls.{name}", [arguments])
         )
@@ -149,7 +149,7 @@ class Editor:
 
 
 async def eventually(look: Callable[[], Awaitable[Answer]], until: Callable[[Answer], bool]) -> Answer:
-    """What `look` gives, once it is as `until` says; fails with the last answer when it never is."""
+    """Return the result of `look` when it fulfills `until`; fails with the last result."""
     seen: list[Answer] = []
 
     async def watch() -> Answer:

@@ -1,4 +1,4 @@
-"""A client that speaks plain JSON: also what no library would let through."""
+"""A client that sends plain JSON, including messages that no library would send."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ logging.getLogger("pygls.protocol.json_rpc").addFilter(ExpectedAnswers())
 
 
 class Wire:
-    """A server at the other end of two streams, spoken to in plain JSON."""
+    """A server at the other end of two streams that exchange plain JSON."""
 
     def __init__(self, write: Callable[[bytes], object], output: asyncio.StreamReader) -> None:
         self.write = write
@@ -50,14 +50,14 @@ class Wire:
         return answer
 
     def open(self, root: Path, text: str) -> str:
-        """The URI of a document that is opened with the text."""
+        """Open a document with the text; return its URI."""
         params = opened(root, text)
         self.send(method="textDocument/didOpen", params=params)
         return str(params["textDocument"]["uri"])
 
 
 class WireToProcess(Wire):
-    """A server that is a process of its own."""
+    """A server in a child process."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
@@ -70,7 +70,7 @@ class WireToProcess(Wire):
 
 
 class ServerWithin:
-    """A server in the process of the test; to a client, this is where it writes."""
+    """A server in the test process; to a client, the stream that it writes to."""
 
     def __init__(self) -> None:
         self.output = asyncio.StreamReader(1 << 26)
@@ -84,7 +84,7 @@ class ServerWithin:
         self._loop.call_soon(self._take, data)
 
     def close(self) -> None:
-        """What a writer must have."""
+        """Do nothing; writers need this method."""
 
     def _take(self, data: bytes) -> None:
         for body in self._framing.bodies(data):
@@ -92,7 +92,7 @@ class ServerWithin:
 
 
 class _Output:
-    """What the server writes its messages to."""
+    """The stream that the server writes its messages to."""
 
     def __init__(self, stream: asyncio.StreamReader) -> None:
         self._stream = stream
@@ -101,7 +101,7 @@ class _Output:
         self._stream.feed_data(frame_message(body))
 
     def close(self) -> None:
-        """What a writer must have."""
+        """Do nothing; writers need this method."""
 
 
 def opened(root: Path, text: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A change shows in the diagnostics of every open document that it concerns, for each kind of client."""
+"""A change updates the diagnostics of every affected open document, for each kind of client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PART = "- name: a\n  content: x\n"
 
 
 class Case(NamedTuple):
-    """Files, some of them open, one of which is looked at before and after `changed` and `gone`."""
+    """Files, some of them open; one is inspected before and after `changed` and `gone`."""
 
     files: dict[str, str]
     opened: tuple[str, ...]

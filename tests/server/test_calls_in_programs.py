@@ -1,4 +1,4 @@
-"""What is wrong with a program's calls that load prompts is shown in the program, as it is typed."""
+"""Findings in a program's calls that load prompts appear in the program while it is typed."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def opened(editor: Editor, prompt: str = PROMPT) -> str:
 
 
 def popped_up(editor: Editor) -> list[str]:
-    """What was shown as a message, taken away."""
+    """Return the messages that were shown, and clear them."""
     shown = [message.message for message in editor.client.messages]
     editor.client.messages.clear()
     return shown

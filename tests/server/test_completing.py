@@ -43,7 +43,7 @@ def named(found: types.CompletionList, label: str) -> types.CompletionItem:
 
 
 def accepted(editor: Editor, uri: str, found: types.CompletionList, label: str) -> str:
-    """The text with the item in the place that the answer names, as this client reads it."""
+    """Return the text after accepting the item, as this client does."""
     item = named(found, label)
     edit: Any = item.text_edit
     text = edit.new_text if edit else item.text_edit_text or item.label

@@ -42,7 +42,7 @@ PATH = "/x/a.yml.j2"
 
 
 def opened(encoding: PositionEncoding) -> Documents:
-    """Return documents of which one is open."""
+    """Return documents, one of which is open."""
     server = create_server()
     context = Context(server, Workspace(), ClientCapabilities(), encoding)
     context.workspace.open(PATH, TEXT, 1)

@@ -1,4 +1,4 @@
-"""Models of the editor, as runs ask for them through the server."""
+"""Models of the editor, requested by runs through the server."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROWS = "id,text,expected\na,one,one\nb,two,two\n"
 
 
 class House:
-    """The editor's end: answers with what `reply` gives, and keeps what it was asked."""
+    """The editor's side: answers with the result of `reply`, and records the requests."""
 
     def __init__(self, client: LanguageClient) -> None:
         self.requests: list[Any] = []

@@ -1,4 +1,4 @@
-"""Evaluation prompts in an editor: what their rows make fail, hovers, and what is asked."""
+"""Evaluation prompts in an editor: failures of their rows, hovers, and asking a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client gets that cannot be told to ask again."""
+"""Results for clients that cannot be told to refresh."""
 
 from __future__ import annotations
 

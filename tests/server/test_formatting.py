@@ -11,7 +11,7 @@ LOOSE = "- name:  a\n  content: 🎉 {{x|trim}}\n- name:  b\n  content: {{y}}\n"
 
 
 def applied(editor: Editor, uri: str, edits: list[types.TextEdit] | None) -> str:
-    """The document's text after the edits, as the client would apply them."""
+    """Return the document's text after the edits, as the client would apply them."""
     text = editor.texts[uri]
     starts = [0]
     for line in text.splitlines(keepends=True):

@@ -26,7 +26,7 @@ def server() -> Iterator[ModelServer]:
 
 
 def arguments_of(editor: Editor, server: ModelServer, settings: str = "") -> dict[str, Any]:
-    """The arguments for a dataset of documents in a folder of their own."""
+    """Return the arguments for a dataset from documents in a new folder."""
     name = f"library_{server.url.rpartition(':')[2].partition('/')[0]}"
     office = f'[models.office]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url}"\n{settings}'
     folder = Path(editor.root) / name

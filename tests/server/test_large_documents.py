@@ -37,7 +37,7 @@ def place(root: Path, name: str, line: int, character: int) -> dict[str, Any]:
 
 
 async def messages_until(wire: Wire, number: int) -> list[Any]:
-    """Return what the server sends up to the answer to a request."""
+    """Return the server's messages up to the answer to a request."""
     found = []
     while not found or found[-1].get("id") != number:
         found.append(await wire.receive())

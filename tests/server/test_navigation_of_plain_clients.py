@@ -1,4 +1,4 @@
-"""What a client gets that says nothing of itself, and what is sent when something elsewhere changes."""
+"""Results for clients without capabilities, and notifications about changes elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server on a port, spoken to as by an editor at the other end of it."""
+"""The server on a port, used by an editor at the other end."""
 
 from __future__ import annotations
 

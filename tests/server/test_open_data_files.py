@@ -1,4 +1,4 @@
-"""What prompts report about an open samples file or dataset is shown in it."""
+"""Findings of prompts about an open samples file or dataset appear in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code actions of a client that takes commands only: they do what code actions do for others."""
+"""Code actions of a client that supports only commands: they do the same as code actions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def ask(wire: Wire, number: int, method: str, **params: Any) -> Any:
 
 
 async def actions(wire: Wire, uri: str, number: int = 2) -> dict[str, Any]:
-    """The commands that the client is offered at the wrong name, by their titles."""
+    """Return the commands offered at the misspelled name, by title."""
     answer = await ask(
         wire,
         number,

@@ -1,4 +1,4 @@
-"""What a preview says of where its characters come from, in the units and ranges of the protocol."""
+"""The preview's source map, in the units and ranges of the protocol."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ examples:
 
 
 def covered(editor: Editor, lines: list[str], place: Any) -> str:
-    """The text in a range that lies on one line."""
+    """Return the text in a range on one line."""
     assert place.start.line == place.end.line
     line = lines[place.start.line]
     first, last = place.start.character, place.end.character
@@ -33,7 +33,7 @@ def covered(editor: Editor, lines: list[str], place: Any) -> str:
 
 
 def segments_of(source_map: Any) -> list[Any]:
-    """The segments of a map, as objects."""
+    """Return the segments of a map, as objects."""
     found = []
     for at in range(0, len(source_map.segments), 10):
         start, end, file, line, first, last_line, last, verbatim, iterations, path = source_map.segments[

@@ -1,4 +1,4 @@
-"""Experiments in Python, and JSON that Ragas saved, in an editor."""
+"""Experiments in Python, and JSON saved by Ragas, in an editor."""
 
 from __future__ import annotations
 

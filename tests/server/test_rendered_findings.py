@@ -1,4 +1,4 @@
-"""Diagnostics that need a rendering come after the others, and move along with the text."""
+"""Diagnostics that need a rendering come after the others, and move with the text."""
 
 from __future__ import annotations
 

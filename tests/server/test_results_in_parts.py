@@ -78,13 +78,13 @@ FILES = 150
 
 
 def shared_by_many(folder: Path) -> None:
-    """Write prompts that share an input through a file that they include."""
+    """Write prompts that share an input through an included file."""
     for index in range(FILES):
         (folder / f"p{index}.yml.j2").write_text(INCLUDER)
 
 
 async def request_over_many_files(wire: Wire, folder: Path, method: str, **params: Any) -> None:
-    """Ask, as request 2, about an input that many files share; its progress is that of `shown`."""
+    """Send request 2, about an input that many files share; its progress token is that of `shown`."""
     shared_by_many(folder)
     await wire.begin(folder)
     uri = wire.open(folder, "- name: tail\n  content: '{{ customer }}'\n")

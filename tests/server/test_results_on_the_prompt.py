@@ -51,7 +51,7 @@ def server() -> Iterator[ModelServer]:
 
 
 def opened(editor: Editor, server: ModelServer, *, rows: str = ROWS, dataset: str = "rows.csv") -> str:
-    """An experiment whose model says what it is asked, in a folder of its own."""
+    """Return an experiment whose model echoes its input, in a new folder."""
     name = f"prompt_{server.url.rpartition(':')[2].partition('/')[0]}"
     office = f'[models.office]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url}"\n'
     editor.write(f"{name}/promptls.toml", office)
@@ -64,7 +64,7 @@ def beside(uri: str, name: str) -> str:
 
 
 async def rows_found(editor: Editor, uri: str, count: int) -> list[types.Diagnostic]:
-    """The diagnostics of a dataset, once there are so many."""
+    """Wait for this number of diagnostics of a dataset."""
 
     async def look() -> list[types.Diagnostic]:
         return list(editor.client.diagnostics.get(uri, ()))

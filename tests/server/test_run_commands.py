@@ -41,7 +41,7 @@ def server() -> Iterator[ModelServer]:
 
 
 def opened(editor: Editor, server: ModelServer, settings: str = "") -> str:
-    """An experiment with this model server, in a folder of its own."""
+    """Return an experiment with this model server, in a new folder."""
     name = f"runs_{server.url.rpartition(':')[2].partition('/')[0]}"
     office = f'[models.office]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url}"\n{settings}'
     editor.write(f"{name}/promptls.toml", office)
@@ -155,7 +155,7 @@ async def test_a_client_can_ask_which_keys_a_run_needs(code: Editor, server: Mod
 
 
 def process_of_a_run() -> int:
-    """The one process of a run among all below this one."""
+    """Return the only run process among all descendants of this process."""
     found = []
     for status in Path("/proc").glob("[0-9]*/cmdline"):
         try:

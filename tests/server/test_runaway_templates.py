@@ -1,4 +1,6 @@
-"""A template that runs away costs its own rendering: the message names its line, and the next one works."""
+"""A template that does not terminate costs only its own rendering: the message gives its line, and the next
+one works.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that prompts share with programs, data and settings, asked about where somebody edits those."""
+"""Names that prompts share with programs, data and settings, requested from those files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SETTINGS = '[models.office]\nprovider = "openai"\nmodel = "x"\n[metrics.mine]\nu
 
 
 def opened(editor: Editor) -> dict[str, str]:
-    """The URIs of the files, all of them open, by name."""
+    """Open the files; return their URIs by name."""
     texts = {"metrics.py": METRICS, "rows.csv": ROWS, "promptls.toml": SETTINGS, "a.yml.j2": PROMPT}
     return {name: editor.open(name, text) for name, text in texts.items()}
 
@@ -36,7 +36,7 @@ def place(editor: Editor, uri: str, words: str) -> dict[str, object]:
 
 
 async def renamed(editor: Editor, uri: str, words: str, new: str) -> dict[str, str]:
-    """The texts of the changed files behind a rename, by name."""
+    """Return the texts of the changed files after a rename, by name."""
     prepared = await editor.client.text_document_prepare_rename_async(
         types.PrepareRenameParams(**place(editor, uri, words))
     )

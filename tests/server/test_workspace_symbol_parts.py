@@ -14,7 +14,7 @@ def write(path: Path, text: str) -> None:
 
 
 async def ask(wire: Wire, number: int, **params: Any) -> tuple[Any, list[Any]]:
-    """The answer to a question for names, and what came as parts of it."""
+    """Return the answer to a query for symbols, and its partial results."""
     wire.send(id=number, method="workspace/symbol", params=params)
     parts = []
     while (message := await wire.receive()).get("id") != number:

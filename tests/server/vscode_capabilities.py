@@ -1,4 +1,4 @@
-"""What VS Code 1.105 with vscode-languageclient 9, and our extension, say of themselves."""
+"""The capabilities of VS Code 1.105 with vscode-languageclient 9 and our extension."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text becomes when a completed item is accepted, as an editor does it."""
+"""The text after accepting a completion item, as an editor does it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _STOP = re.compile(r"\$\{?\d+\}?")
 
 
 def accepted(text: str, found: CompletionList, item: CompletionItem, *, with_snippets: bool = True) -> str:
-    """The text with `item` in the place of the word; its placeholders filled in as they are."""
+    """Return the text with `item` in place of the word; placeholders keep their default text."""
     new = item.snippet if item.snippet and with_snippets else item.plain_text
     if item.snippet and with_snippets:
         line_start = text.rfind("\n", 0, found.insert.start) + 1
@@ -23,7 +23,7 @@ def accepted(text: str, found: CompletionList, item: CompletionItem, *, with_sni
 
 
 def filled(snippet: str) -> str:
-    """A snippet with its placeholders as they are, and nothing where it has none."""
+    """Return the text of a snippet, with the default texts of its placeholders."""
     text = _CHOICE.sub(lambda match: match[1], snippet)
     text = _NAMED.sub(lambda match: match[1].replace("\\}", "}"), text)
     return _STOP.sub("", text)

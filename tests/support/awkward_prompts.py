@@ -1,7 +1,7 @@
-"""Templates with data, made from a seed: what is rare in templates, and what YAML 1.1 makes of odd values.
+"""Templates with data, made from a seed: rare constructs, and odd values in YAML 1.1.
 
-Beside `generated_prompts`, which makes usual templates with what goes wrong in them, these cases put
-together what hardly anybody writes: directives, tags, anchors, markers, blocks and scopes.
+`generated_prompts` makes common templates with common mistakes. These cases combine rare constructs:
+directives, tags, anchors, markers, blocks and scopes.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from jinja2 import DictLoader, Environment
 from support.generated_prompts import Case
 
 PIECES: dict[str, Any] = json.loads(Path(__file__).with_name("awkward_pieces.json").read_text("utf-8"))
-"""What awkward prompts are made of: scalars of YAML 1.1, expressions, statements, and whole documents."""
+"""The pieces of awkward prompts: scalars of YAML 1.1, expressions, statements, and whole documents."""
 
 
 class AwkwardGenerator:
-    """Makes cases; the same seed makes the same case. Of four, three hold little that fails by itself."""
+    """Makes cases; the same seed makes the same case. Three of four contain little that fails by itself."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.is_calm = seed % 4 > 0
 
     def case(self) -> Case:
-        """The next case."""
+        """Return the next case."""
         pick = self.random
         text = self.pick("whole") if self.chance(0.12) else self.document()
         if self.chance(0.06):
@@ -47,7 +47,7 @@ class AwkwardGenerator:
         )
 
     def pick(self, kind: str) -> str:
-        """One of the pieces of a kind."""
+        """Return one of the pieces of a kind."""
         chosen: str = self.random.choice(sound(kind) if self.is_calm else PIECES[kind])
         return chosen
 
@@ -129,7 +129,7 @@ class AwkwardGenerator:
         return [f"content: {style}", *("  " + line for line in lines)]
 
     def value(self, awkward: float) -> str:
-        """A scalar, or what one may be taken for."""
+        """Return a scalar, or something similar."""
         if not self.chance(awkward):
             return self.random.choice(["plain", "user", "system", "p {{ n }}", "'{{ s }}'"])
         if self.chance(0.3):
@@ -154,7 +154,7 @@ PART = {"name", "content", "role", "truncation_priority", "sections"}
 
 @cache
 def sound(kind: str) -> list[str]:
-    """Those pieces of a kind that render by themselves with usual data, to what YAML can read."""
+    """Return those pieces of a kind that render alone, with usual data, to valid YAML."""
     environment = Environment(loader=DictLoader(PIECES["files"]))
     found = []
     for piece in PIECES[kind]:

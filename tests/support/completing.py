@@ -1,4 +1,4 @@
-"""CompletionList asked at the cursor of a fixture."""
+"""Requests completion at the cursor of a fixture."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ INCLUDES = """\
 def completions(
     fixture: str, *, trigger: str = "", render: bool = False
 ) -> tuple[CompletionList | None, str, Any, str]:
-    """The completion at the cursor; with the file's text, the snapshot and the path."""
+    """Return the completion at the cursor, with the file's text, the snapshot and the path."""
     snapshot, files = opened(fixture)
     name, marked = next((name, file) for name, file in files.items() if file.cursor is not None)
     path = str(ROOT / name)
@@ -54,16 +54,16 @@ def completions(
 
 
 def labels(fixture: str, *, trigger: str = "", render: bool = False) -> list[str]:
-    """The labels of what is offered at the cursor."""
+    """Return the labels offered at the cursor."""
     found = completions(fixture, trigger=trigger, render=render)[0]
     return [item.label for item in found.items] if found else []
 
 
 def in_content(text: str) -> str:
-    """A template with the text in a content."""
+    """Return a template with the text in a content."""
     return f"{HEADER}- name: a\n  content: |\n    {text}\n- name: b\n  content: y\n"
 
 
 def in_header(text: str) -> str:
-    """A template with the text at the end of its header."""
+    """Return a template with the text at the end of its header."""
     return HEADER.replace("---#}", f"{text}---#}}") + "- name: a\n  content: '{{ user }} {{ extra }}'\n"

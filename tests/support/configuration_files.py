@@ -1,4 +1,4 @@
-"""The files of a configuration in Python, by their paths."""
+"""The files of a configuration in Python, by path."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 class FilesOf:
-    """Files that a test writes down; packages lie beside the configuration."""
+    """Files written by a test; packages are beside the configuration."""
 
     def __init__(self, files: Mapping[str, str] | None = None) -> None:
         self._files = files or {}

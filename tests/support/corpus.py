@@ -1,4 +1,4 @@
-"""The files of `tests/corpus/files`: prompts and other files as projects have them."""
+"""The files of `tests/corpus/files`: prompts and other files of real projects."""
 
 from __future__ import annotations
 

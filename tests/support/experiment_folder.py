@@ -1,4 +1,4 @@
-"""A folder with an experiment in it, to be run for real."""
+"""A folder with an experiment that is really run."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Folder:
         return self
 
     def serve(self, server: ModelServer, **settings: str | float) -> Folder:
-        """A server that the project names as `office`, which the user lets have the key."""
+        """Return a server that the project calls `office`; the user allows sending it the key."""
         if (variable := settings.get("api_key_env")) is not None:
             allow_key(str(variable), server.url)
         lines = ["[models.office]", 'provider = "openai"', 'model = "small"', f'base_url = "{server.url}"']
@@ -104,14 +104,14 @@ class Folder:
         return await run_plan(await plan_run(self.experiment(), rows), on_event)
 
     async def ask(self, on_event: Callable[[Event], None] = lambda _event: None, **request: Any) -> Finished:
-        """The run that the command line would make of these options."""
+        """Return the run for these command line options."""
         if not {"resume", "retry_errors"} & request.keys():
             request["prompt"] = str(self.prompt)
         async with prepare_run(RunRequest(**request)) as (plan, continued, _planned):
             return await run_plan(plan, on_event, continued=continued)
 
     async def plan(self, **request: Any) -> Planned:
-        """What is told before the run that these options mean."""
+        """Return the plan that is shown before the run with these options."""
         if not {"resume", "retry_errors"} & request.keys():
             request["prompt"] = str(self.prompt)
         async with prepare_run(RunRequest(**request)) as ready:
@@ -119,12 +119,12 @@ class Folder:
 
 
 def table(finished: Finished) -> list[dict[str, str]]:
-    """The lines of the run's table."""
+    """Return the lines of the run's table."""
     with Path(finished.results).open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
 
 
 def last_text(body: dict[str, Any]) -> str:
-    """What a model server was asked last."""
+    """Return the last request to a model server."""
     text: str = body["messages"][-1]["content"]
     return text

@@ -1,4 +1,4 @@
-"""A finished run beside a prompt, written as an experiment would have left it."""
+"""A finished run beside a prompt, written like an experiment would."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from promptls.experiments.manifest import hash_of_text
 def write_run(
     prompt: Path, text: str, table: str, *, experiment: str, dataset: Path, name: str = "last-run"
 ) -> RunSummary:
-    """A run of the prompt with this text, with the results in `table`, which is CSV; `pass` is good."""
+    """Write a run of the prompt with this text, with the results in `table`, which is CSV; `pass` is good."""
     folder = prompt.parent / "experiments"
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.csv").write_text(table, "utf-8")

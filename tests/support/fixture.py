@@ -1,13 +1,12 @@
-"""Texts with marks in them: a test's input and what it expects, in one picture.
+"""Texts with marks: a test's input and its expectation in one picture.
 
-A line that holds nothing but spaces, carets and words marks the text above the carets:
+A line with only spaces, carets and words marks the text above the carets:
 
     {{ txt }}
        ^^^ undeclared-input: `txt` is not in `input_keys`
 
-`<CURSOR>` marks a place, and `… 1,200 tokens of fixed text …` stands for so many. `-- name --`
-on a line of its own begins another file. Marks and headers are taken out before anything reads
-the text.
+`<CURSOR>` marks a place, and `… 1,200 tokens of fixed text …` is replaced by that many tokens. A line
+`-- name --` begins another file. Marks and headers are removed before the text is used.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ from support.rendered import rendered_with_all
 
 MAIN = "main.yml.j2"
 SAVED = "saved.json"
-"""A prompt that Ragas saved, which is open; other JSON is data."""
+"""A prompt saved by Ragas that is open; other JSON is data."""
 LAST_RUN = "last-run.csv"
 """The results of a run of the first experiment, in a fixture that has one."""
 DATA_SUFFIXES = frozenset({".csv", ".jsonl", ".json", ".py", ".toml"})
-"""The endings of files that are on disk, and not open."""
+"""The suffixes of files that are on disk, but not open."""
 _HEADER = re.compile(r"^-- (\S+) --$")
 _FIXED = re.compile(r"^(\s*)… ([\d,]+) tokens of fixed text …$")
 _MARK = re.compile(r"^\s*(\^+) ([\w-]+)(?:: (.*))?$")
@@ -55,7 +54,7 @@ class Marked:
 
 
 def parse(fixture: str) -> dict[str, Marked]:
-    """The files of a fixture by name; a fixture without headers is `main.yml.j2`."""
+    """Return the files of a fixture by name; a fixture without headers is `main.yml.j2`."""
     files: dict[str, list[str]] = {}
     name = MAIN
     for line in fixture.splitlines(keepends=True):
@@ -87,14 +86,14 @@ def _marked(lines: list[str]) -> Marked:
 
 
 def _fixed_text(match: re.Match[str]) -> str:
-    """Words of one token each in the default encoding."""
+    """Return words of one token each in the default encoding."""
     return match[1] + " ".join(["word"] * int(match[2].replace(",", "")))
 
 
 def opened(fixture: str, root: Path = Path("/project")) -> tuple[Snapshot, dict[str, Marked]]:
-    """A snapshot in which every template of the fixture is open below `root`, and the files' marks.
+    """Return a snapshot in which every template of the fixture is open below `root`, and the files' marks.
 
-    Other files, such as datasets, are written below `root`, which is there then.
+    Other files, such as datasets, are written below `root`, which exists afterwards.
     """
     files = parse(fixture)
     workspace = Workspace([root])
@@ -120,9 +119,9 @@ def check_findings(
 ) -> Snapshot:
     """Assert that the findings of every file are the marked ones, one to one; of one rule if given.
 
-    Hints count only if a mark, `rule` or `hints` names their rule. Files are rendered if that
-    is asked for, or if a mark, `rule` or `hints` names a rule that looks at renderings.
-    Unless the fixture is `fixable`, no finding may have a fix. Returns what was checked.
+    Hints count only if a mark, `rule` or `hints` names their rule. Files are rendered on request, or if a
+    mark, `rule` or `hints` names a rule about renderings. Unless the fixture is `fixable`, no finding may
+    have a fix. Returns the checked findings.
     """
     snapshot, files = opened(fixture, root)
     named = {rule, hints, *(mark.label for marked in files.values() for mark in marked.marks)}
@@ -147,7 +146,7 @@ def check_findings(
 
 
 def found_in(snapshot: Snapshot, path: str, *, with_rendering: bool) -> list[Finding]:
-    """The findings of a file, with those of its rendering where that is asked for."""
+    """Return the findings of a file, optionally with those of its rendering."""
     found = list(check(snapshot, path))
     if with_rendering and snapshot.kind(path) in RENDERED_KINDS:
         found += check_rendering(snapshot, path, rendered_with_all(snapshot, path))
@@ -158,7 +157,7 @@ def found_in(snapshot: Snapshot, path: str, *, with_rendering: bool) -> list[Fin
 
 
 def _last_run(snapshot: Snapshot, path: str, table: Path) -> RunSummary:
-    """The run whose results a fixture holds, of the file's first experiment."""
+    """Return the run whose results a fixture contains, of the file's first experiment."""
     template = snapshot.template(path)
     assert template is not None
     experiments = template.declarations.settings.experiments

@@ -1,9 +1,9 @@
-"""Starting the processes of promptls by a fork, on Linux.
+"""Starts the processes of promptls by fork, on Linux.
 
-A process takes half a second to load promptls and a vocabulary, and the tests start thousands. Here, one
-process for each main module loads them once, and forks for each start. A small program stands in for the
-process: it hands over its streams, its environment and its folder, passes on signals, ends as the fork
-ends, and takes the fork with it when it is killed.
+Loading promptls and a vocabulary takes half a second, and the tests start thousands of processes. Here, one
+process per main module loads them once, and forks for each start. A small program replaces the started
+process: it passes its streams, environment and folder to the fork, forwards signals, and exits like the fork.
+If it is killed, the fork is killed too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RENDERS = "promptls.rendering.process"
 MODULES = ("promptls", RENDERS, "promptls.experiments.process", "promptls.results_view.results_process")
 """The main modules of the processes that are forked."""
 STARTS = subprocess.Popen
-"""What starts every process in the way of users."""
+"""The function that starts processes as users do."""
 
 _STAND_IN = """\
 import array, json, os, _signal, socket, sys
@@ -57,7 +57,7 @@ _ABOVE_STREAMS = 256
 
 @contextmanager
 def forked_starts() -> Iterator[None]:
-    """Fork the processes that are started with `-m` and one of the main modules."""
+    """Fork processes that are started with `-m` and one of the main modules."""
     if sys.platform != "linux":
         yield
         return
@@ -102,7 +102,7 @@ def _started_at(folder: Path, prepare: Any = None) -> Iterator[None]:
 
 @contextmanager
 def _forking(address: Path) -> Iterator[None]:
-    """Run the process that forks; connections wait until it has loaded its modules."""
+    """Run the forking process; connections wait until it has loaded its modules."""
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(address))
         listener.listen(64)
@@ -114,7 +114,7 @@ def _forking(address: Path) -> Iterator[None]:
 
 
 class Forking:
-    """Forks for each connection, and tells it how the fork ended."""
+    """Forks for each connection, and reports how the fork ended."""
 
     def __init__(self, address: Path, listener: socket.socket) -> None:
         self._address = address
@@ -192,7 +192,7 @@ class Forking:
 
 
 def _received(connection: socket.socket) -> tuple[bytes, array.array[int]]:
-    """Return what a stand-in sends: what to start, which is empty if it is incomplete, and its streams."""
+    """Return the request of a stand-in process (empty if incomplete) and its streams."""
     start, handles = b"", array.array("i")
     try:
         length, rights, _, _ = connection.recvmsg(16, socket.CMSG_SPACE(4 * _ABOVE_STREAMS))
@@ -208,7 +208,7 @@ def _received(connection: socket.socket) -> tuple[bytes, array.array[int]]:
 
 
 def _open_streams() -> None:
-    """Open the standard streams anew, as they may be a terminal now, or closed."""
+    """Open the standard streams again, because they may be a terminal now, or closed."""
     sys.stdin = sys.stdout = sys.stderr = None  # type: ignore[assignment]
     with contextlib.suppress(OSError):
         sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115 - to the end of the process
@@ -220,7 +220,7 @@ def _open_streams() -> None:
 
 
 def main(address: Path, listener: socket.socket) -> NoReturn:
-    """Load what the main module needs, and fork for each connection."""
+    """Load the modules of the main module, and fork for each connection."""
     sys.path.pop(0)
     module = MODULES[int(address.name)]
     importlib.import_module(module)

@@ -1,4 +1,4 @@
-"""Templates with data, made from a seed: everything that Prompt Poet does with them, right and wrong."""
+"""Templates with data, made from a seed: everything that Prompt Poet does, valid and invalid."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from support.prompt_pieces import CHAT, EXPRESSIONS, FAILING, LOOPS, PLAIN, TEXT
 
 
 class Case(NamedTuple):
-    """Files by name, of which `main.yml.j2` is rendered, and what it is rendered with."""
+    """Files by name, including `main.yml.j2`, and the arguments of its rendering."""
 
     files: dict[str, str]
     data: dict[str, Any]
     token_limit: int
     truncations: list[tuple[int | None, int | None]]
-    """Pairs of a limit and a step to truncate with, one after the other."""
+    """Pairs of limit and step for successive truncations."""
     allow_token_overrides: bool
     markers: dict[str, str] | None = None
     """Arguments of `Prompt` that change its markers."""
@@ -29,10 +29,10 @@ class Generator:
         self.files: dict[str, str] = {}
         self.loop = ""
         self.is_calm = False
-        """Whether nothing is in the case that is wrong on purpose."""
+        """Whether the case contains no deliberate errors."""
 
     def case(self) -> Case:
-        """The next case."""
+        """Return the next case."""
         pick = self.random
         limit = pick.choice([-1, -1, 0, 1, 3, 7, 12, 20, 1000])
         truncations = [
@@ -53,7 +53,7 @@ class Generator:
 
     @property
     def is_chat(self) -> bool:
-        """Whether a loop over messages is open."""
+        """Return whether a loop over messages is open."""
         return self.loop.startswith("for message")
 
     def chance(self, share: float) -> bool:
@@ -255,7 +255,7 @@ class Generator:
         return lines
 
     def content(self) -> list[str]:
-        """The lines of a value, without the indentation of its mapping."""
+        """Return the lines of a value, without the indentation of its mapping."""
         pick = self.random
         words = self.words()
         style = pick.choice(

@@ -1,4 +1,4 @@
-"""A prompt whose chat grows, which the truncation lab can explore."""
+"""A prompt with a growing chat for the truncation lab."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packages that are not dependencies, and are there in some environments only."""
+"""Optional packages that are installed in some environments only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 
 def is_installed(package: str) -> bool:
-    """Whether a package is installed. A folder of tests with its name can be imported, too."""
+    """Return whether a package is installed. A folder of tests with its name can be imported, too."""
     try:
         version(package)
     except PackageNotFoundError:

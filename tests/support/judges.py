@@ -1,4 +1,4 @@
-"""A judge and an embedder that say what a test gives them: the network is not there, all else is."""
+"""A judge and an embedder with given answers: only the network is replaced."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Saying:
-    """Answers with what it is given, one after the other and the last one for ever; exceptions are raised."""
+    """Returns these answers in order, the last one forever; exceptions are raised."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
@@ -28,7 +28,7 @@ class Saying:
 
 
 class Embedding:
-    """Gives these vectors, whatever the texts."""
+    """Returns these vectors, whatever the texts."""
 
     def __init__(self, vectors: Sequence[Sequence[float]]) -> None:
         self.vectors = [list(vector) for vector in vectors]

@@ -1,4 +1,4 @@
-"""Documents of a town library, and a model that asks and answers out of them."""
+"""Documents of a town library, and a model that asks and answers questions about them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ letter with the price of the book.
 
 
 def write_documents(folder: Path) -> Path:
-    """The folder `docs` with two documents, which make four pieces."""
+    """Write the folder `docs` with two documents, which make four chunks."""
     docs = folder / "docs"
     docs.mkdir()
     (docs / "cards.md").write_text(CARDS, encoding="utf-8")
@@ -48,19 +48,19 @@ def write_documents(folder: Path) -> Path:
 
 
 def request_texts(body: dict[str, Any]) -> list[str]:
-    """The texts that a request asks about."""
+    """Return the texts that a request asks about."""
     content = str(body["messages"][-1]["content"])
     return re.findall(r"<text-(?:\d-)?[0-9a-f]{8}>\n(.*?)\n</text-", content, re.DOTALL)
 
 
 def theme_of(body: dict[str, Any]) -> str:
-    """What a query is to be about."""
+    """Return the theme of a requested query."""
     found = re.search(r"^It is about: (.*)$", str(body["messages"][-1]["content"]), re.MULTILINE)
     return found[1] if found else ""
 
 
 def good_reply(body: dict[str, Any]) -> Reply:
-    """A query about the theme, unlike every other, and the first sentence of the first text as its answer."""
+    """Return a new query about the theme, with the first sentence of the first text as its answer."""
     first = request_texts(body)[0]
     sentence = " ".join(line for line in first.splitlines() if line and line[0] != "#").split(". ")[0]
     # Numbers are not words, so that the query is about nothing but its theme.

@@ -1,4 +1,4 @@
-"""Renderings with their source maps, beside those without."""
+"""Renderings with source maps, compared with those without."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PATH = f"{FOLDER}/main.yml.j2"
 
 
 def mapped(text: str, data: dict[str, Any], **files: str) -> RenderedMap:
-    """The map of a text that is rendered with files beside it."""
+    """Return the source map of a text that is rendered with files beside it."""
     unsaved = {PATH: text, **{f"{FOLDER}/{name}": its for name, its in files.items()}}
     rendered, source_map = render_mapped(PATH, data, unsaved=unsaved)
     assert rendered.text == render_text(PATH, data, unsaved=unsaved).text
@@ -21,7 +21,7 @@ def mapped(text: str, data: dict[str, Any], **files: str) -> RenderedMap:
 
 
 def check(text: str, segments: list[Segment], files: dict[str, str]) -> None:
-    """Every character has a segment, and what is said to be the template's own text is that."""
+    """Check that every character has a segment, and that verbatim segments equal the template's text."""
     assert "".join(text[each.start : each.end] for each in segments) == text
     for each in segments:
         source = files[each.path][each.first : each.last]

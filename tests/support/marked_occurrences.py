@@ -1,4 +1,4 @@
-"""The places of the symbol at a fixture's cursor beside those that the fixture marks."""
+"""The occurrences of the symbol at a fixture's cursor, compared with its marks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def shown(files: dict[str, Marked], name: str, mark: Mark) -> str:
 
 
 def check_occurrences(fixture: str, root: Path) -> None:
-    """Assert that what is at the cursor occurs at the marked places, from wherever it is asked."""
+    """Assert that the symbol at the cursor occurs at the marked places, from whichever it is requested."""
     snapshot, files = opened(fixture, root)
     (current,) = (name for name, marked in files.items() if marked.cursor is not None)
     cursor = files[current].cursor

@@ -1,4 +1,4 @@
-"""The tables in the page of a metric: arguments and the score that they give."""
+"""The tables in the page of a metric: arguments and the resulting score."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import yaml
 
 
 def rows_of(page: str) -> Iterator[dict[str, str]]:
-    """The rows of a page's tables, by their columns."""
+    """Return the rows of a page's tables, by column."""
     columns: list[str] = []
     for line in page.splitlines():
         if not line.startswith("|"):

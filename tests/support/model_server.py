@@ -1,7 +1,7 @@
-"""A real HTTP server that speaks the protocols of models, and misbehaves when told to.
+"""A real HTTP server with the protocols of model providers, and simulated failures.
 
-OpenAI's chat completions; by the path of the request also Anthropic's messages, Google's generateContent and
-Bedrock's converse.
+It speaks OpenAI's chat completions and, depending on the path, Anthropic's messages, Google's generateContent
+and Bedrock's converse.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any
 
 @dataclass
 class Reply:
-    """One answer: `content` becomes a chat completion, unless `raw` says what is sent instead.
+    """One answer: `content` becomes a chat completion, unless `raw` is sent instead.
 
-    `cut` breaks the connection in the middle, `endless` goes on sending that until the client leaves;
-    the answer comes after `pause` seconds, and after `wait` is set.
+    `cut` breaks the connection in the middle, and `endless` repeats this text until the client disconnects.
+    The answer is sent after `pause` seconds, and after `wait` is set.
     """
 
     content: str = "fine"
@@ -34,7 +34,7 @@ class Reply:
 
 
 class ModelServer:
-    """Answers with `reply`, a function of the request's body, or with the replies that are queued first."""
+    """Answers with `reply`, a function of the request's body, or with queued replies first."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -70,12 +70,12 @@ class _QuietServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_arguments: Any) -> None:
-        """A client that has gone away is what some tests are about."""
+        """Ignore clients that have disconnected, which some tests do on purpose."""
 
 
 @contextmanager
 def model_server() -> Iterator[ModelServer]:
-    """A running server; it ends with the block."""
+    """Run a server until the end of the block."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -132,7 +132,7 @@ def completion(content: str, body: dict[str, Any]) -> bytes:
 
 
 def _in_protocol(path: str, content: str, body: dict[str, Any]) -> bytes:
-    """The answer as the protocol of the path has it."""
+    """Return the answer in the protocol of the path."""
     if path.partition("?")[0].endswith("/messages"):
         value: dict[str, Any] = {
             "id": "m",

@@ -1,4 +1,4 @@
-"""The text that OpenCompass's Prompt Viewer prints for the first rows of a dataset.
+"""The output of OpenCompass's Prompt Viewer for the first rows of a dataset.
 
 Source: `tools/prompt_viewer.py` of OpenCompass 0.5.4.
 """
@@ -19,14 +19,14 @@ LINE: Final = "-" * 100
 
 @dataclass(frozen=True, slots=True)
 class ViewedModel:
-    """A model as the viewer knows it: its layout, its context, and how its tokens are counted."""
+    """A model as the viewer sees it: its meta template, its context, and its token count."""
 
     meta: MetaTemplate
     max_seq_len: int
     count: Callable[[str], int]
 
     def tokens(self, prompt: Prompt) -> int:
-        """The tokens of the whole prompt, also where the model writes its end."""
+        """Return the tokens of the whole prompt, including the end that the model generates."""
         return sum(map(self.count, texts_of(lay_out(prompt, self.meta, "ppl"))))
 
 
@@ -39,7 +39,7 @@ def viewer_lines(
     model: ViewedModel | None = None,
     rows: int = 1,
 ) -> Iterator[str]:
-    """The viewer's lines for the first `rows` of `test`; raises OpenCompassError where the viewer fails.
+    """Return the viewer's lines for the first `rows` of `test`; raises OpenCompassError if the viewer fails.
 
     Without a `model`, dialogues are printed with nothing between their texts, and nothing is counted.
     """
@@ -63,7 +63,7 @@ def viewer_lines(
 
 
 def texts_of(made: LaidOut) -> list[str]:
-    """The texts that are counted: the one, those of an API's messages as one, or each message in full."""
+    """Return the counted texts: a single text, the joined messages of an API, or each full message."""
     if made.messages is None:
         return [made.text or ""]
     if all("prompt" in message for message in made.messages):

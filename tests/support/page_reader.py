@@ -1,4 +1,4 @@
-"""A page's end of the conversation with what serves it."""
+"""The page's end of the connection to its server."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from websockets.asyncio.client import ClientConnection, connect
 from promptls.cli.pages.page_server import Page, serving
 
 PATIENCE = 20.0
-"""Seconds for one message."""
+"""The timeout in seconds for one message."""
 
 
 class Reader:
-    """What a page says and hears."""
+    """The messages that a page sends and receives."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self.connection = connection
@@ -27,21 +27,21 @@ class Reader:
         await self.connection.send(json.dumps(message))
 
     async def received(self, kind: str = "show") -> dict[str, Any]:
-        """The next message of a kind; others are passed over."""
+        """Return the next message of a kind; skip others."""
         while True:
             message: dict[str, Any] = json.loads(await asyncio.wait_for(self.connection.recv(), PATIENCE))
             if message["type"] == kind:
                 return message
 
     async def answer(self, question: str, argument: object) -> Any:
-        """The answer to a question, or the error as a text."""
+        """Return the answer to a question, or the error as a text."""
         await self.send(type="ask", id=1, question=question, argument=argument)
         said = await self.received("answer")
         return said.get("result", said.get("error"))
 
 
 def write_pages(folder: Path) -> None:
-    """Pages in the place of the built ones, which no test of the server needs."""
+    """Write pages in place of the built ones, which no test of the server needs."""
     folder.mkdir()
     for name in ("preview", "truncation", "results"):
         for file in (f"{name}.js", f"{name}-style.css"):
@@ -51,7 +51,7 @@ def write_pages(folder: Path) -> None:
 
 @asynccontextmanager
 async def reading_page(pages: Sequence[Page], name: str) -> AsyncIterator[Reader]:
-    """The page of a name, which is served meanwhile and connected."""
+    """Serve the page with this name, and connect to it."""
     async with serving(pages, 0) as address:
         own = address[: address.index("/", 8)]
         async with connect(f"{address.replace('http', 'ws')}live-{name}", origin=own) as connection:

@@ -1,4 +1,4 @@
-"""The server on a port, and clients at the other end of it."""
+"""The server on a port, and its clients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 PATIENCE = 20.0
-"""Seconds for one message."""
+"""The timeout in seconds for one message."""
 _ANNOUNCED = re.compile(
     r"promptls listens on (?:ws|tcp)://\S+?:(?P<port>\d+)"
     r"(?:/(?P<ws>[^;]+)| \(initializationOptions\.token: (?P<tcp>[^)]+)\)); Ctrl\+C ends it\.\n$"
@@ -28,7 +28,7 @@ _ANNOUNCED = re.compile(
 
 @dataclass(frozen=True)
 class Listening:
-    """A server that listens, and what it has printed."""
+    """A listening server, and its output."""
 
     port: int
     token: str
@@ -38,7 +38,7 @@ class Listening:
 
 @contextmanager
 def listening(*options: str, token: str | None = None, **environment: str) -> Iterator[Listening]:
-    """Start a server that listens; `token` is one that the options or the environment choose."""
+    """Start a listening server; `token` is set by the options or the environment."""
     command = [sys.executable, "-m", "promptls", "server", *options]
     nothing = subprocess.DEVNULL
     with subprocess.Popen(
@@ -62,7 +62,7 @@ def listening(*options: str, token: str | None = None, **environment: str) -> It
 
 
 async def refused(*options: str, **environment: str) -> tuple[int | None, str]:
-    """Return the exit code of a server that does not listen, and what it says."""
+    """Return the exit code of a server that does not listen, and its output."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "promptls", "server", *options),
         stdin=subprocess.DEVNULL,
@@ -74,7 +74,7 @@ async def refused(*options: str, **environment: str) -> tuple[int | None, str]:
 
 
 class TcpEnd:
-    """The client's end of a connection over TCP."""
+    """The client's end of a TCP connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
@@ -97,7 +97,7 @@ class TcpEnd:
 
 
 class WebSocketEnd:
-    """The client's end of a connection over WebSocket."""
+    """The client's end of a WebSocket connection."""
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
@@ -119,7 +119,7 @@ class WebSocketEnd:
 
 
 class Client:
-    """As much of an editor as a session needs."""
+    """A minimal editor for one session."""
 
     def __init__(self, end: Any, root: Path, token: str) -> None:
         self.end, self.root, self.token = end, root, token
@@ -148,7 +148,7 @@ class Client:
         return answer["result"]
 
     async def open(self, text: str) -> list[str]:
-        """The rules of which the server finds something in the text."""
+        """Open the text; return the rules with findings in it."""
         uri = (self.root / "a.yml.j2").as_uri()
         document = {"uri": uri, "languageId": "promptls", "version": 1, "text": text}
         await self.send(method="textDocument/didOpen", params={"textDocument": document})
@@ -158,7 +158,7 @@ class Client:
         return [found["code"] for found in published["params"]["diagnostics"]]
 
     async def leave(self) -> bool:
-        """Whether the server closes the connection when the client says that it leaves."""
+        """Return whether the server closes the connection after the client has ended the session."""
         await self.send(id=99, method="shutdown")
         assert (await self.until(lambda message: message.get("id") == 99))["result"] is None
         await self.send(method="exit")

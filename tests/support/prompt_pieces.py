@@ -1,4 +1,4 @@
-"""What generated prompts are made of: values, expressions and lines, those that do harm among them."""
+"""The pieces of generated prompts: values, expressions and lines, including harmful ones."""
 
 from __future__ import annotations
 

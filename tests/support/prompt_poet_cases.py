@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 TEMPLATE = "main.yml.j2"
-"""The file that the template of a case is written to."""
+"""The file name of a case's template."""
 
 
 def written(case: dict[str, Any], folder: Path) -> Path:
@@ -28,7 +28,7 @@ def data_of(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _function(behavior: dict[str, Any]) -> Callable[..., Any]:
-    """Return a function that does what the case says."""
+    """Return a function with the behavior described in the case."""
 
     def call(*arguments: Any, **named: Any) -> Any:
         if "raises" in behavior:

@@ -1,4 +1,4 @@
-"""What the real Prompt Poet makes of cases; runs in an environment of its own, without promptls.
+"""Runs the real Prompt Poet on cases, in its environment, without promptls.
 
 Reads a JSON list of cases from standard input, writes one of results to standard output.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 LONGEST_NUMBER = 10**30
-"""JSON need not carry larger numbers."""
+"""JSON does not need to represent larger numbers."""
 
 
 def main() -> None:
@@ -95,7 +95,9 @@ def attempt(ask: Any) -> Any:
 
 
 def plain(value: Any, around: tuple[int, ...] = ()) -> Any:
-    """JSON can carry it, and unlike values stay unlike; `around` are the values that it stands in."""
+    """Return a value that JSON can represent, so that different values stay different; `around` are its
+    containers.
+    """
     if id(value) in around:
         return "…"
     inside = (*around, id(value))
@@ -111,7 +113,7 @@ def plain(value: Any, around: tuple[int, ...] = ()) -> Any:
 
 
 def shown(value: Any) -> str:
-    """As Python writes it; numbers of more digits than Python writes in another way."""
+    """Return a value as Python writes it; very long numbers in another notation."""
     try:
         return repr(value)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Renames in the files of a fixture, and what they leave."""
+"""Renames in the files of a fixture, and their results."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from support.fixture import Marked
 
 
 def cursor_of(root: Path, files: dict[str, Marked]) -> tuple[str, int]:
-    """The path and the offset of the only cursor in the files."""
+    """Return the path and offset of the only cursor in the files."""
     ((name, offset),) = ((name, marked.cursor) for name, marked in files.items() if marked.cursor is not None)
     return str(root / name), offset
 
 
 def applied(snapshot: Snapshot, files: Iterable[str], place: tuple[str, int], new: str) -> dict[str, str]:
-    """The texts of the fixture's files behind a rename, by name."""
+    """Return the texts of the fixture's files after a rename, by name."""
     (root,) = snapshot.roots
     texts = {}
     for name in files:
@@ -35,7 +35,7 @@ def applied(snapshot: Snapshot, files: Iterable[str], place: tuple[str, int], ne
 
 
 def workspace_of(root: Path, texts: dict[str, str]) -> Snapshot:
-    """A snapshot of the files, all saved below `root`."""
+    """Return a snapshot of the files, all saved below `root`."""
     workspace = Workspace([root])
     for name, text in texts.items():
         (root / name).write_text(text)

@@ -1,4 +1,4 @@
-"""Renderings for features, made right here: what a worker's process would make."""
+"""Renderings for features, made in the test process instead of a worker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from promptls.workspace.snapshot import Snapshot
 
 
 def rendered(snapshot: Snapshot, path: str) -> FileRendering:
-    """The file's rendering with its default sample."""
+    """Return the file's rendering with its default sample."""
     sample = samples_of(snapshot, path)[0]
     job = job_for(snapshot, path, sample.data, with_stand_ins=True)
     template = snapshot.template(path)
@@ -38,7 +38,7 @@ class _InProcess:
 
 
 def rendered_with_all(snapshot: Snapshot, path: str) -> FileRendering:
-    """The file's rendering with all its samples."""
+    """Return the file's rendering with all its samples."""
 
     async def render() -> FileRendering:
         worker: Any = _InProcess()

@@ -32,7 +32,7 @@ _SYNTAX = frozenset({"jinja-syntax", "yaml-syntax"})
 
 
 class Block(NamedTuple):
-    """A fenced block: its language, its text, and the last line of prose ahead of it."""
+    """A fenced block: its language, its text, and the last line of prose before it."""
 
     language: str
     text: str
@@ -41,7 +41,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """One heading with its blocks. `rule` is the one that the file is about, if it is about one."""
+    """One heading with its blocks. `rule` is the subject of the file, if it has one."""
 
     name: str
     rule: str | None
@@ -89,9 +89,9 @@ def all_cases() -> list[Case]:
 
 
 def check_case(case: Case, root: Path) -> None:
-    """Assert that each block has the findings that are marked, and that every fix works.
+    """Assert that each block has the marked findings, and that every fix works.
 
-    The block behind another is the text after a fix.
+    The next block is the text after a fix.
     """
     with_rendering = any(rule.name == case.rule for rule in RENDERING_RULES)
     for index, block in enumerate(case.blocks):
@@ -123,7 +123,7 @@ def check_case(case: Case, root: Path) -> None:
 def _check_fix(
     snapshot: Snapshot, path: str, finding: Finding, fix: Fix, before: list[Finding], *, with_rendering: bool
 ) -> None:
-    """Assert that a fix takes its finding away, breaks nothing, and the file still renders."""
+    """Assert that a fix removes its finding, causes no errors, and that the file still renders."""
     old = snapshot.open_files[path].template.source.text
     text = _applied(old, fix)
     after = _edited(snapshot, old, text)

@@ -11,9 +11,9 @@ from promptls.semantic.types.shape import UNKNOWN, Shape
 
 
 def input_shapes(template: Template) -> Mapping[str, Shape]:
-    """The shape of each input that the template reads or declares, sorted by name.
+    """Return the shape of each input that the template reads or declares, sorted by name.
 
-    The JSON Schemas of `input_keys` go before what the uses suggest.
+    The JSON Schemas of `input_keys` take precedence over inferred types.
     """
     used = used_shapes(template)
     declared = {key.name: shape_of_schema(key.schema) for key in template.declarations.inputs or ()}

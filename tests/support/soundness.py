@@ -1,4 +1,4 @@
-"""What must hold of every text, however broken."""
+"""Properties of the analysis of any text, however broken."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SETTINGS = {"include": ["**", "*"]}
 
 
 def assert_sound(text: str) -> None:
-    """Assert that nothing raises on `text`, and that every span that comes out lies inside it."""
+    """Assert that nothing raises on `text`, and that every returned span lies inside it."""
     source = Source.of(text)
     assert source.text == text
     assert "".join(chunk.text for chunk in source.chunks) == text
@@ -58,7 +58,7 @@ class _Raising(logging.Handler):
 
 @contextmanager
 def errors_raised() -> Iterator[None]:
-    """Raise what a rule that fails would only have logged."""
+    """Raise exceptions of rules, which otherwise are only logged."""
     log = logging.getLogger("promptls")
     handler = _Raising(logging.ERROR)
     log.addHandler(handler)
@@ -69,7 +69,7 @@ def errors_raised() -> Iterator[None]:
 
 
 def assert_same_as_fresh(edited: Source) -> None:
-    """Assert that an edited source is what its whole text gives."""
+    """Assert that an edited source equals a fresh one with its text."""
     fresh = Source.of(edited.text)
     assert edited.layout is fresh.layout
     assert [chunk.text for chunk in edited.chunks] == [chunk.text for chunk in fresh.chunks]

@@ -1,4 +1,4 @@
-"""Templates made by hypothesis, with data for them: frames, texts and tags in every order and spacing."""
+"""Templates made by Hypothesis, with data for them: frames, texts and tags in every order and spacing."""
 
 from __future__ import annotations
 

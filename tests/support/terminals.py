@@ -1,4 +1,4 @@
-"""The command line as a process: with its output in pipes, or on a terminal of its own."""
+"""The command line as a process: with its output in pipes, or on a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ PATIENCE = 120
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment of this process without what says how output is to look."""
+    """Return the environment of this process without variables about the appearance of output."""
     unwanted = {"NO_COLOR", "FORCE_COLOR", "CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"}
     kept = {name: value for name, value in os.environ.items() if name not in unwanted}
     return {**kept, "PYTHONIOENCODING": "utf-8", "TERM": "xterm-256color", **more}
 
 
 def piped(arguments: Sequence[str], folder: Path, stdin: bytes = b"", **more: str) -> tuple[int, str]:
-    """The exit code, and what the command writes to both of its output streams."""
+    """Return the exit code and the two output streams of the command."""
     done = subprocess.run(
         [*COMMAND, *arguments],
         cwd=folder,
@@ -35,7 +35,7 @@ def piped(arguments: Sequence[str], folder: Path, stdin: bytes = b"", **more: st
 
 
 def on_terminal(arguments: Sequence[str], folder: Path, **more: str) -> tuple[int, str]:
-    """The exit code, and what reaches a terminal that runs the command."""
+    """Return the exit code and the output of a command that runs on a terminal."""
     import pty
 
     ours, theirs = pty.openpty()

@@ -1,4 +1,4 @@
-"""Texts that tests of robustness start from: together they hold every construct that promptls reads."""
+"""Texts for robustness tests: together they contain every construct that promptls reads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support.fixture import parse
 ROOT = Path(__file__).resolve().parents[2]
 _CODE = re.compile(r"```yaml\n(.*?)```", re.DOTALL)
 _MAX_CHARACTERS = 20_000
-"""A test that goes through a text character by character cannot take a page about size limits."""
+"""Pages about size limits are too long for tests that go through a text character by character."""
 
 PARTS = """\
 {#---
@@ -108,7 +108,7 @@ OWN = {"parts": PARTS, "object": OBJECT, "evaluation": EVALUATION, "broken": BRO
 
 
 def page_texts() -> dict[str, str]:
-    """The examples of the rules' pages, without their marks."""
+    """Return the examples of the rules' pages, without their marks."""
     return {
         f"{rule.name} {number}": marked.text
         for rule in RULES
@@ -119,7 +119,7 @@ def page_texts() -> dict[str, str]:
 
 
 def example_texts() -> dict[str, str]:
-    """The prompts of the example project."""
+    """Return the prompts of the example project."""
     folder = ROOT / "examples"
     return {
         str(path.relative_to(folder)): path.read_bytes().decode("utf-8")

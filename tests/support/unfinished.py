@@ -1,4 +1,4 @@
-"""What a run that did not finish has left in the store."""
+"""What an unfinished run has left in the store."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def unfinished_run(results: Path) -> Path:
 
 
 def stored_results(run: Path) -> list[RowResult]:
-    """Return the results of an unfinished run, in the order in which they came."""
+    """Return the results of an unfinished run, in the order of their arrival."""
     return RunFollower(run).new_results()[1]

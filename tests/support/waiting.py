@@ -1,4 +1,4 @@
-"""Waiting for what another process or thread does."""
+"""Waiting for other processes and threads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def wait_until(happened: Callable[[], bool]) -> None:
-    """It has happened; fails after a minute."""
+    """Wait until the condition holds; fails after a minute."""
     deadline = time.monotonic() + 60
     while not happened():
         assert time.monotonic() < deadline, "it did not happen in time"

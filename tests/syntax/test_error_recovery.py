@@ -1,4 +1,4 @@
-"""What is read of a list item whose YAML is broken."""
+"""Entries of a list item whose YAML is broken."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from promptls.syntax.yaml.nodes import Scalar, key_text
 
 
 def entries(text: str) -> list[tuple[str | None, str]]:
-    """The keys of the item and the places of their values, `?` ahead of those that nobody knows."""
+    """Return the keys of the item and the places of their values, `?` before unknown ones."""
     (chunk,) = cut(text, at_items=True)
     found = recovered_item(chunk)
     return [

@@ -1,4 +1,4 @@
-"""jinja2 is right: about which tags are right, and about which names they read."""
+"""The parser agrees with jinja2 about which tags are valid, and which names they read."""
 
 from __future__ import annotations
 

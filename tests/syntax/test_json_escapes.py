@@ -1,4 +1,4 @@
-"""Characters beyond U+FFFF in JSON, which Python writes as two escapes that YAML refuses."""
+"""Characters beyond U+FFFF in JSON, which Python writes as two escapes that YAML rejects."""
 
 from __future__ import annotations
 

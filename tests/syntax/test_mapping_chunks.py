@@ -1,4 +1,4 @@
-"""A mapping is cut into chunks, and what is known of it is as if it were one chunk."""
+"""The analysis of a mapping in chunks equals the analysis of one chunk."""
 
 from __future__ import annotations
 

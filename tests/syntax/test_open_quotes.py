@@ -1,4 +1,4 @@
-"""A quote that is left open is the mistake, and not what stands behind the next one."""
+"""An unclosed quote is reported where it is opened, and not after the next quote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits of plain text move tags without looking for them again; the outcome is that of the text read anew."""
+"""Edits of plain text move tags without scanning them again; the result equals that of a fresh scan."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from promptls.syntax.source import Source
 
 
 def errors(text: str) -> list[tuple[str, str]]:
-    """The marked text and the message of each YAML error."""
+    """Return the marked text and the message of each YAML error."""
     return [
         (text[problem.span.start : problem.span.end], problem.message)
         for problem in Template(Source.of(text)).syntax_problems

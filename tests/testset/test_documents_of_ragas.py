@@ -1,4 +1,4 @@
-"""Test sets as the documents of Ragas make them, with its import paths below `promptls`."""
+"""Test sets as in the documentation of Ragas, with its import paths below `promptls`."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ async def test_scenarios_may_be_objects_of_ones_own(nodes: list[Node]) -> None:
 
 
 def test_a_misspelled_field_of_a_sample_is_left_out_with_a_warning() -> None:
-    """The document writes `reference_contexs`, which Ragas drops without a word."""
+    """The documentation writes `reference_contexs`, which Ragas drops silently."""
     with pytest.warns(UserWarning, match="no field `reference_contexs`; did you mean `reference_contexts`"):
         sample = SingleTurnSample.model_validate(
             {"user_input": "q", "reference_contexs": ["c"], "reference": "r"}

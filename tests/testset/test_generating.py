@@ -1,4 +1,4 @@
-"""Datasets out of documents through the command line, with a real model server."""
+"""Datasets from documents through the command line, with a real model server."""
 
 from __future__ import annotations
 

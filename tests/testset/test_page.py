@@ -1,4 +1,4 @@
-"""The page about test data: its snippets run as they stand there, and it tells of every option."""
+"""The page about test data: its snippets run as shown, and it mentions every option."""
 
 from __future__ import annotations
 

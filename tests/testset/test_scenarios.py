@@ -133,7 +133,7 @@ def test_what_is_no_persona_is_refused(text: str) -> None:
 
 
 class Chat(QuerySynthesizer):
-    """A user's own synthesizer, which makes its scenarios and samples itself."""
+    """A user's synthesizer that makes its scenarios and samples itself."""
 
     async def _generate_scenarios(
         self, n: int, knowledge_graph: KnowledgeGraph, callbacks: Any

@@ -78,7 +78,7 @@ def test_a_heading_alone_goes_with_what_it_is_above() -> None:
 
 @dataclass(frozen=True)
 class Counts:
-    """A user's own extractor."""
+    """A user's extractor."""
 
     async def extract(self, node: Node) -> tuple[str, Any]:
         return "length", len(node.text)
@@ -153,7 +153,7 @@ async def test_the_items_of_one_kind_relate_nodes() -> None:
 
 
 class Directions:
-    """Embeddings that know three texts."""
+    """Embeddings for three known texts."""
 
     async def embed(self, texts: Any) -> EmbeddingResult:
         known = {"north": [0.0, 1.0], "north by east": [0.1, 1.0], "east": [1.0, 0.0]}

@@ -1,4 +1,4 @@
-"""Edits of single lines leave the same text as edits of the whole one."""
+"""Edits of single lines give the same text as edits of the whole text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON files that may be packed."""
+"""JSON files that may be compressed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts are exact, remembered, and strict only where Prompt Poet is."""
+"""Counts are exact, cached, and strict only where Prompt Poet is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encodings are tiktoken's own, and come without a network."""
+"""Encodings are those of tiktoken, and need no network."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ PROMPT = "- name: a\n  role: user\n  content: how much is it\n"
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A tokenizer of a few words, with a special token."""
+    """Return a tokenizer of a few words, with a special token."""
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     words = ["[UNK]", "how", "much", "is", "it", "😀", "<|end|>"]

@@ -1,4 +1,4 @@
-"""The reason for a step says what is true of it beside the present one."""
+"""The reason for a recommended step is true compared with the current one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from promptls.truncation.simulation import Simulation, TurnResult
 
 
 def trial(step: int, cached: int, lost: int, breaks: int) -> Trial:
-    """Ten turns of 100 tokens, of which so many are read from the cache, and so many are lost needlessly."""
+    """Return ten turns of 100 tokens, with these numbers of cached and needlessly lost tokens."""
     turns = tuple(
         TurnResult(kept=(), tokens=100 - lost, cached=cached, lost=lost, excess=0, failure=None)
         for _ in range(10)

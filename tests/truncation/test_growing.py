@@ -1,4 +1,4 @@
-"""Which input is a chat, and what it holds at each turn."""
+"""Which input is a chat, and its content at each turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lab names the step that is best under each limit, and says why."""
+"""The lab recommends the best step for each limit, and says why."""
 
 from __future__ import annotations
 

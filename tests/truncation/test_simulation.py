@@ -1,4 +1,4 @@
-"""What a chat that grows under a limit keeps, loses, and finds in the cache."""
+"""What a growing chat keeps, loses, and finds in the cache under a limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXACT = CACHES["exact"]
 
 
 def chat(sizes: list[int], *, fixed: int = 10) -> Chat:
-    """A fixed part, and a message more each turn."""
+    """Return a fixed part, and one more message each turn."""
     system = Piece("system", "system", fixed, 0)
     messages = [Piece(f"message {index}", "user", size, 1) for index, size in enumerate(sizes)]
     turns = tuple((0, *range(1, count + 1)) for count in range(1, len(sizes) + 1))

@@ -13,7 +13,7 @@ ENTRY = f"/project/{MAIN}"
 
 
 def needs(fixture: str) -> dict[str, set[str]]:
-    """The names that the entry takes, each with the files that read it."""
+    """Return the names that the entry takes, each with the files that read it."""
     snapshot, _ = opened(fixture)
     found = needs_of(snapshot, ENTRY).by_name
     return {name: {Path(need.path).name for need in each} for name, each in found.items()}

@@ -1,4 +1,4 @@
-"""Which calls of a Python text load a template, with the keys of their data."""
+"""The calls in a Python text that load a template, with the keys of their data."""
 
 from __future__ import annotations
 
