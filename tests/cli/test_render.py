@@ -91,12 +91,13 @@ def test_messages_are_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert messages[0] == {"role": "system", "content": "Be brief."}
 
 
-def test_the_fix_of_a_finding_is_suggested_where_a_rendering_fails(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("command", ["render", "ask", "truncate"])
+def test_the_fix_of_a_finding_is_suggested_if_the_rendering_fails(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     (folder / "b.yml.j2").write_text("- name: a\n  content: '{% if 2 gt 1 %}x{% endif %}'\n")
 
-    assert main(["render", str(folder / "b.yml.j2")]) == 1
+    assert main([command, str(folder / "b.yml.j2")]) == 1
 
     assert "unexpected `gt`. Change `gt` to `>`\n" in capsys.readouterr().err
 
