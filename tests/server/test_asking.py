@@ -112,6 +112,29 @@ async def test_a_client_without_panels_cancels_at_the_progress(
     release.set()
 
 
+@pytest.mark.asyncio(loop_scope="function")
+async def test_a_request_cancelled_before_its_progress_is_shown_asks_no_model(
+    wire: Wire, server: ModelServer, tmp_path: Path
+) -> None:
+    office = f'[models.office]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url}"\n'
+    (tmp_path / "promptls.toml").write_text(office)
+    capabilities = {"window": {"workDoneProgress": True}}
+    await wire.begin(tmp_path, initializationOptions={"trusted": True}, capabilities=capabilities)
+    uri = wire.open(tmp_path, "- name: question\n  role: user\n  content: Why?\n")
+    params = {"command": "promptls.ask", "arguments": [{"uri": uri, "model": "office"}]}
+    wire.send(id=2, method="workspace/executeCommand", params=params)
+    while (message := await wire.receive()).get("method") != "window/workDoneProgress/create":
+        pass
+
+    wire.send(method="$/cancelRequest", params={"id": 2})
+
+    assert "error" in await wire.answer(2)
+    wire.send(id=message["id"], result=None)
+    wire.send(id=3, method="workspace/executeCommand", params={**params, "workDoneToken": "t"})
+    await wire.answer(3)
+    assert len(server.requests) == 1
+
+
 async def test_a_prompt_that_does_not_render_is_not_sent(code: Editor, server: ModelServer) -> None:
     uri = opened(code, server)
     code.replace(uri, "{{ question }}", "{{ asked.none }}")
