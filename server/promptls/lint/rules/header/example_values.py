@@ -5,7 +5,8 @@
 Example input that does not match `input_keys`.
 
 Compares the inputs of each example with their JSON Schemas in `input_keys`: types, `enum`, limits and
-all other keywords.
+all other keywords. Without a schema, an input of one example that is a text, a list or a mapping, and something
+else in all others, is reported.
 
 ## Why is this bad?
 
@@ -96,6 +97,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import date
 from itertools import islice
@@ -160,6 +162,26 @@ def invalid_example_input(file: File) -> Iterator[Finding]:
     for name, span in _contradicted(file):
         yield Finding(span, f"no example has a value of this type for `{name}`")
     yield from _inputs_of_examples(file)
+    yield from _inputs_of_another_type(file)
+
+
+_KINDS: Final[Mapping[type, str]] = {str: "a text", list: "a list", dict: "a mapping"}
+
+
+def _inputs_of_another_type(file: File) -> Iterator[Finding]:
+    """Yield the only value of an input without a schema that is a text, a list or a mapping beside others."""
+    declarations = file.template.declarations
+    for key in declarations.inputs or ():
+        examples = [] if key.schema else [each for each in declarations.examples if key.name in each.data]
+        kinds = [type(each.data[key.name]) for each in examples]
+        usual = Counter(kinds).most_common(1)[0][0] if kinds else str
+        odd = [example for example, kind in zip(examples, kinds, strict=True) if kind is not usual]
+        entries = odd[0].entries if len(odd) == 1 and {*kinds} <= _KINDS.keys() else ()
+        for entry in entries:
+            if key_text(entry) == key.name and not holds_printed(entry.value):
+                kind = _KINDS[type(odd[0].data[key.name])]
+                message = f"`{key.name}` of example {odd[0].number} is {kind}, and elsewhere {_KINDS[usual]}"
+                yield Finding(entry.key.span, message)
 
 
 @each_example(_schemas)

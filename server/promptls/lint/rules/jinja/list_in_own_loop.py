@@ -110,7 +110,7 @@ def _read_attributes(chunk: Chunk) -> tuple[tuple[str, str, Span], ...]:
             isinstance(node, Attribute)
             and isinstance(node.target, Name)
             and id(node) not in called
-            and node.name not in _OF_LISTS
+            and node.name not in _OF_LISTS - _OF_OBJECTS
             and not hasattr(list, node.name)
             and not hasattr(dict, node.name)
         ):

@@ -6,7 +6,7 @@ Reports
 - an `elif` that prints the condition of an earlier branch instead of its own;
 - an operand that the same `and` or `or` already has;
 - a text as a condition, or beside `and` or `or` in one, as in `tone == "formal" or "casual"`, and `not none`;
-- a comparison of two constants, and a list in quotes behind `in`;
+- a comparison of two constants, a list in quotes behind `in`, and as a hint, `==` with a list of texts;
 - an `else`, if all branches print the same, and as a hint, an `elif` that prints the same as the branch before it;
 - comparisons that are never or always true together, as in `tone != "formal" or tone != "casual"`;
 - a text in parentheses behind `in`, as in `tone in ("formal")`, which is no tuple without a comma, and a
@@ -317,6 +317,8 @@ def _of_comparison(place: _Place, node: Operation) -> Iterator[Finding]:
     if node.operators[0] in _COMPARISONS and all(isinstance(each, Constant) for each in node.operands):
         message = "this compares two constants; a test of a filter and its value are two arguments"
         yield Finding(place.span(node), message)
+    elif node.operators[0] in {"==", "!="}:
+        yield from _with_list(place, node)
     elif node.operators[0] in {"in", "not in"}:
         options = node.operands[1]
         if isinstance(options, Collection) and options.kind != "dict":
@@ -329,6 +331,16 @@ def _of_comparison(place: _Place, node: Operation) -> Iterator[Finding]:
         ):
             message = "the quotes make this list a text: any part of it is found"
             yield Finding(place.span(options), message)
+
+
+def _with_list(place: _Place, node: Operation) -> Iterator[Finding]:
+    """Yield the comparison of a value with a whole list of texts."""
+    match node.operands:
+        case (Name() | Attribute() | Item(), Collection(kind="list", items=(_, *_) as items) as compared):
+            if all(isinstance(each, Constant) and isinstance(each.value, str) for each in items):
+                meant = "in" if node.operators[0] == "==" else "not in"
+                message = f"this compares with the whole list; `{meant}` looks for the value in it"
+                yield Finding(place.span(compared), message, severity="hint")
 
 
 _LISTED: Final = re.compile(r"\[.*,.*\]|\(.*,.*\)")

@@ -5,7 +5,8 @@ that name, or a caller passes one; if the file reads a key of that name, or if t
 single braces, or is the only one behind a `$`, it is a hint. Reports `{name }}`, `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
 its braces, as in `{ { name } }` and `{-% if name %}`, a statement in single braces on a line of its own, and a
 third `}` directly after a tag, or one directly after `%}`, if the content has no `{` that matches it. A `{{ name }}`
-inside of `raw` is a hint if the file prints that name elsewhere; in a text that a tag sets, it is a warning. In a Python program, reports `{{ name }}` in an
+inside of `raw` is a hint if the file prints that name elsewhere, and so are `%name%` and `<name>` if `name` is an
+input that no tag prints; in a text that a tag sets, it is a warning. In a Python program, reports `{{ name }}` in an
 f-string that is a `raw_template`, which Python reduces to single braces, if the call passes data of that name.
 
 ## Why is this bad?
@@ -43,6 +44,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from promptls.lint.analysis.loop_names import looped_names
 from promptls.lint.analysis.unmatched_names import given_names
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
 from promptls.semantic.names.scopes import INJECTED
@@ -196,6 +198,53 @@ def _in_raw(file: File) -> Iterator[Finding]:
             yield Finding(span.shifted(located.start), message, severity="hint")
 
 
+_MARKED: Final = re.compile(r"(?<![\w%])%([A-Za-z_]\w*)%(?![\w%])|<([A-Za-z_]\w*)>")
+
+
+@chunk_fact
+def _marked(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the names between percent signs or angle brackets in the texts of contents."""
+    if "%" not in chunk.text and "<" not in chunk.text:
+        return ()
+    return tuple(
+        (match[1] or match[2], Span(*match.span()))
+        for content in chunk_contents(chunk)
+        for match in _MARKED.finditer(chunk.text, *content.value.span)
+        if chunk.tag_at(match.start()) is None
+    )
+
+
+_closed: Final = summary(
+    lambda chunk: frozenset(
+        name for name, _ in _marked(chunk) if f"</{name}" in chunk.text or f"`<{name}>`" in chunk.text
+    ),
+    union,
+)
+"""The names of elements, as in `<name>…</name>`, and of places that the model is to fill in."""
+
+
+def _in_other_marks(file: File) -> Iterator[Finding]:
+    """Yield the inputs between percent signs or angle brackets that no tag prints."""
+    marked = [*items_in(file.chunks, _marked)]
+    known = file.template.names.input_names | given_names(file) if marked else frozenset[str]()
+    others = (_closed(file.chunks) | looped_names(file.chunks)) if marked else frozenset[str]()
+    for located, (name, span) in marked:
+        if name in known - others and not _is_printed(file, name):
+            message = "Jinja leaves this as it is"
+            place = span.shifted(located.start)
+            yield Finding.suggest(place, message, f"{{{{ {name} }}}}", severity="hint")
+
+
+def _is_printed(file: File, name: str) -> bool:
+    """Return whether a tag prints a variable, or an expression with it."""
+    for reference in file.template.names.references_of(name):
+        located = file.template.source.located(reference.span.start)
+        tag = located.chunk.tag_at(reference.span.start - located.start)
+        if tag is not None and tag.kind == "output":
+            return True
+    return False
+
+
 _whole_names: Final = summary(
     lambda chunk: frozenset(
         _root(name)
@@ -235,6 +284,7 @@ def single_brace(file: File) -> Iterator[Finding]:
     yield from _calls(file)
     yield from _in_raw(file)
     yield from _in_set_texts(file)
+    yield from _in_other_marks(file)
     if not _names(file.chunks):
         return
     names = file.template.names

@@ -6,7 +6,8 @@ that a Python program passes to the template. A missing argument of a macro is a
 a variable that is passed as another parameter than that of its name. Also reports
 numbers, lists and a single word in quotes that are passed to `escape_special_characters`, lists that are passed to `range`, texts where
 a filter takes a number or a truth value, a separator that is joined by a list, `indent` of the first line where
-the tag is indented itself, a macro that always calls itself, and a call of a variable that is set to a value.
+the tag is indented itself, a macro that always calls itself, a call of a variable that is set to a value, and
+`range[3]`.
 
 In a Python program, reports wrong uses of promptls, Prompt Poet and Ragas that are certain without running
 it: unknown arguments of their classes, functions and metrics, a decorator of a metric without its call, a
@@ -17,10 +18,11 @@ a prompt file that differs from an existing one by a typo, wrong fields of the m
 metric class whose columns, methods or prompts Ragas refuses, scores that no metric of an evaluation has,
 columns that no row of the program's dataset has, a key that only one of its rows has and misspells, an
 experiment that returns no mapping, unknown fields and wrong types in samples, and metrics that need a column
-which no sample has; and a `Prompt` of Prompt Poet with data that cannot be copied, a limit that is no number,
+which no sample has, an evaluation of a list in place of a dataset; the result of a prompt class in a variable
+without `await`, or with other fields than its output; and a `Prompt` of Prompt Poet with data that cannot be copied, a limit that is no number,
 a truncation step over the limit, its properties when they are called, its methods when they are not,
-`truncate` ahead of `tokenize`, keys of its parts, attributes of its messages, and anything but messages where
-a model gets them.
+`truncate` ahead of `tokenize`, keys of its parts, attributes of its messages, other attributes and keys than they
+have, its length, and anything but messages where a model gets them.
 
 ## Why is this bad?
 
@@ -63,7 +65,8 @@ from promptls.lint.analysis.callees import (
 )
 from promptls.lint.analysis.literal_types import LiteralTypes
 from promptls.lint.analysis.loop_names import looped_names, looped_paths
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk, rule
+from promptls.lint.analysis.unmatched_names import given_names
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk, each_chunk_given, rule
 from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
@@ -148,6 +151,7 @@ _OWN: Final = {
 def wrong_arguments(file: File) -> Iterator[Finding]:
     """Yield the wrong arguments of calls, filters and tests."""
     yield from _of_filters_and_tests(file)
+    yield from _indexed_functions(file)
     if called_names(file.chunks):
         callees = _callees(file)
         for located in file.chunks.where(called_names):
@@ -155,6 +159,24 @@ def wrong_arguments(file: File) -> Iterator[Finding]:
                 yield finding.shifted(located.start)
         yield from _wrong_types(file)
         yield from _calls_of_values(file)
+
+
+def _names_of_functions(file: File) -> frozenset[str]:
+    """Return the functions of Jinja whose names the file and its callers use for nothing else."""
+    return frozenset(_OWN) - bound_names(file.template.names) - given_names(file)
+
+
+@each_chunk_given(_names_of_functions)
+def _indexed_functions(chunk: Chunk, functions: frozenset[str]) -> Iterator[Finding]:
+    """Yield the functions with brackets in place of the parentheses of a call."""
+    for start, node in expressions_in(chunk):
+        match node:
+            case Item(target=Name(name=name) as function) if name in functions:
+                brackets = Span(function.span.end, node.span.end).shifted(start)
+                inside = chunk.slice(brackets).strip()[1:-1]
+                message = f"`{name}` is a function, and brackets do not call it"
+                fix = Fix(f"Change to `{name}({inside})`", (Edit(brackets, f"({inside})"),), preferred=True)
+                yield Finding(function.span.shifted(start), message, (fix,) if ":" not in inside else ())
 
 
 _ESCAPE: Final = "escape_special_characters"

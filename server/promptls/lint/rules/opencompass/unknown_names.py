@@ -50,7 +50,8 @@ that is. A meta template with `api_role` belongs to a model with an API, for whi
 is used in `round` too; for other models it is not. Without a meta template, only typos of `HUMAN`, `BOT`
 and `SYSTEM` are reported. Of the roles of a meta template, it reports those that datasets call otherwise.
 If the turns of a dialogue alternate between two roles, the only one with the role of both turns beside it is reported. So are
-the answer of an example with the role of its question, and a question behind the turn with its answer.
+the answer of an example with the role of its question, question and answer with each other's role, and a question
+behind the turn with its answer.
 
 ## Why is this bad?
 
@@ -330,6 +331,11 @@ def _turns_with_answers(template: EvaluationTemplate, body: Node, field: str) ->
         if is_here and roles == ("HUMAN", "HUMAN") and template.name == "ice_template":
             message = "this turn has the answer, and the role of the question"
             yield Finding.suggest(value.span, message, "BOT", preferred=True, severity="warning")
+        elif is_here and roles == ("BOT", "HUMAN") and before is turns[0] and turn is turns[-1]:
+            if (asks := before.value("role")) is not None:
+                edits = (Edit(asks.span, "HUMAN"), Edit(value.span, "BOT"))
+                message = "the person answers what the model asks: these two roles are swapped"
+                yield Finding(value.span, message, (Fix("Swap the roles", edits),), severity="warning")
         elif is_before and roles == ("BOT", "HUMAN") and turn is turns[-1]:
             message = "this turn comes behind the one with the answer"
             yield Finding(value.span, message, severity="warning")
