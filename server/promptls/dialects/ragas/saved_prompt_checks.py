@@ -65,8 +65,8 @@ def _unfilled(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
     instruction, examples = mapping.get("instruction"), mapping.get("examples")
     if not isinstance(instruction, str) or not isinstance(examples, list):
         return
-    inputs = [each.get("input") for each in examples if isinstance(each, Mapping)]
-    shown = {key for each in inputs if isinstance(each, Mapping) for key in each}
+    inputs = [each.get("input") for each in examples if isinstance(each, dict)]
+    shown = {key for each in inputs if isinstance(each, dict) for key in each}
     for written, name in _BRACED_NAME.findall(instruction):
         if name in shown:
             message = (
@@ -86,7 +86,7 @@ def _field_problems(own: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[O
     inputs = {
         index: each["input"]
         for index, each in enumerate(examples if isinstance(examples, list) else ())
-        if isinstance(each, Mapping) and isinstance(each.get("input"), Mapping)
+        if isinstance(each, dict) and isinstance(each.get("input"), dict)
     }
     try:
         fields = field_names(own["instruction"])
@@ -124,7 +124,7 @@ def _key_problems(examples: Any, path: tuple[str, ...], *, has_models: bool) -> 
         shown = {
             index: each[side]
             for index, each in enumerate(examples if isinstance(examples, list) else ())
-            if isinstance(each, Mapping) and isinstance(each.get(side), Mapping)
+            if isinstance(each, dict) and isinstance(each.get(side), dict)
         }
         if len(shown) < _MIN_AGREEING:
             continue
@@ -200,7 +200,7 @@ def _kind(value: Any) -> str | None:
             return "a number"
         case list():
             return "a list"
-        case Mapping():
+        case dict():
             return "a mapping"
         case str():
             text = value.strip().lower()
@@ -219,7 +219,7 @@ def _metric_problems(mapping: Mapping[str, Any]) -> Iterator[ObjectProblem]:
         yield ObjectProblem(message, ("metric_type",), known=tuple(METRIC_TYPES))
     if "name" not in mapping:
         yield ObjectProblem("The metric has no `name`.", ("name",))
-    if not isinstance(config, Mapping) or "allowed_values" not in config or kind not in tuple(METRIC_TYPES):
+    if not isinstance(config, dict) or "allowed_values" not in config or kind not in tuple(METRIC_TYPES):
         return
     allowed = config["allowed_values"]
     if not _allows(kind, allowed):
@@ -249,8 +249,8 @@ def _choice_problems(mapping: Mapping[str, Any], allowed: Sequence[str]) -> Iter
     own, path = prompt_in(mapping)
     examples = own.get("examples")
     for index, each in enumerate(examples if isinstance(examples, list) else ()):
-        output = each.get("output") if isinstance(each, Mapping) else None
-        shown = output.get("value") if isinstance(output, Mapping) else None
+        output = each.get("output") if isinstance(each, dict) else None
+        shown = output.get("value") if isinstance(output, dict) else None
         if isinstance(shown, str) and shown not in allowed:
             message = f"The metric does not allow the value `{shown}`."
             yield ObjectProblem(
@@ -262,7 +262,7 @@ def _saved_choices(mapping: Mapping[str, Any]) -> Sequence[str]:
     """Return the values that the saved JSON Schema of the answer allows; empty if it has no `enum`."""
     found: Any = mapping
     for key in ("response_model_info", "schema", "properties", "value", "enum"):
-        found = found.get(key) if isinstance(found, Mapping) else None
+        found = found.get(key) if isinstance(found, dict) else None
     return [each for each in found if isinstance(each, str)] if isinstance(found, list) else ()
 
 

@@ -137,8 +137,9 @@ class Mapping:
 
     def text(self, key: str) -> str | None:
         """Return the text under this key, as `scalar_text` does; this moves no nodes."""
-        index = self.indexes.get(key)
-        return None if index is None else scalar_text((self._unmoved or self).entries[index].value)
+        own = self._unmoved or self
+        index = own.indexes.get(key)
+        return None if index is None else scalar_text(own.entries[index].value)
 
     def merged(self, key: str) -> Node | None:
         """Return the value under this key, here or in one of the mappings that `<<` merges into this one."""

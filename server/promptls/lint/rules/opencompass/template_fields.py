@@ -237,9 +237,9 @@ def _only_in_answer(chunk: Chunk, evaluation: Evaluation) -> Iterator[Finding]:
         if last is None or last.text("role") != "BOT":
             continue
         written = [*turn_texts(last)]
-        others = [scalar for scalar in scalars_in(body) if scalar not in written]
-        shown = {field.name for scalar in others for field in fields_in(chunk, scalar)}
         fields = [field for scalar in written for field in fields_in(chunk, scalar) if field.name in names]
+        others = [scalar for scalar in scalars_in(body) if scalar not in written] if fields else []
+        shown = {field.name for scalar in others for field in fields_in(chunk, scalar)}
         is_unsure = any(written_text(chunk, scalar).tags for scalar in others)
         if fields and not shown & names and not is_unsure:
             message = "chat models write this turn themselves, so that they see no column of the row"

@@ -277,8 +277,7 @@ def unknown_dialogue_role(chunk: Chunk) -> Iterator[Finding]:
         return
     meta = _only_meta_template(evaluation)
     yield from _out_of_turn(evaluation)
-    turns = list(_turns(evaluation))
-    for turn, section, is_reached in turns:
+    for turn, section, is_reached in _turns(evaluation):
         if _lacks_role(turn):
             message = "this turn has no `role`: OpenCompass fails with any meta template"
             severity: Severity = "error" if meta is not None and is_reached else "warning"
@@ -288,10 +287,9 @@ def unknown_dialogue_role(chunk: Chunk) -> Iterator[Finding]:
             continue
         for found in _in_meta(turn, section, meta):
             yield found if is_reached else replace(found, severity="warning")
-    own_roles = {turn.text("role") for turn, _, _ in turns}
     for entry, model in () if evaluation.is_open else evaluation.all_metas:
         if (declared := meta_template_of(entry.value, model)) is not None:
-            yield from _unusual_roles(declared, own_roles)
+            yield from _unusual_roles(declared, {turn.text("role") for turn, _, _ in _turns(evaluation)})
 
 
 def _turns(evaluation: Evaluation) -> Iterator[tuple[Mapping, str, bool]]:
@@ -397,10 +395,10 @@ def _in_meta(turn: Mapping, section: str, meta: DeclaredMetaTemplate) -> Iterato
 
 def _by_custom(turn: Mapping, has_meta: bool) -> Iterator[Finding]:
     """Yield typos of the customary roles, if no meta template defines roles."""
-    if has_meta or turn.text("fallback_role") in DIALOGUE_ROLES:
+    roles = (turn.text("role"), turn.text("fallback_role"))
+    if has_meta or roles[1] in DIALOGUE_ROLES:
         return
-    for key in ("role", "fallback_role"):
-        role = turn.text(key)
+    for key, role in zip(("role", "fallback_role"), roles, strict=True):
         meant = _meant(role) if role not in DIALOGUE_ROLES else None
         if meant is not None and (value := turn.value(key)) is not None:
             message = f"`{role}` is not a role of dialogues"
