@@ -15,7 +15,7 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.syntax.yaml.nodes import Sequence
 from promptls.text.format import shorten_line
-from promptls.text.positions import Span
+from promptls.text.positions import Span, stripped_span
 
 _SET: Final = re.compile(r"\{%[-+]?\s*set\s+(\w*(?:example|shot|demonstration)\w*)\s*=\s*\[", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"\{#.*?#\}", re.DOTALL)
@@ -131,10 +131,8 @@ def _items(text: str, start: int) -> list[Span]:
 
 def _strip(text: str, begin: int, end: int) -> list[Span]:
     """Return the span without surrounding white space; empty if there is nothing else."""
-    item = text[begin:end]
-    if not item.strip():
-        return []
-    return [Span(begin + len(item) - len(item.lstrip()), end - len(item) + len(item.rstrip()))]
+    span = stripped_span(text[begin:end], begin)
+    return [] if span.is_empty() else [span]
 
 
 def _with_comma(text: str, spans: list[Span], index: int) -> Span:

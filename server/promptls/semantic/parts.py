@@ -22,7 +22,7 @@ from promptls.syntax.source import Source
 from promptls.syntax.yaml.error_recovery import recovered_item
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.text.positions import Span, line_end, line_start
+from promptls.text.positions import Span, leading_spaces, line_end, line_start
 from promptls.text.suggest import nearest
 
 _MODEL_ROLES: Final = frozenset(ROLES) - {"function", "tool"}
@@ -185,7 +185,7 @@ def value_end(chunk: Chunk, entry: Entry) -> int:
     column = key.start - line_start(chunk.text, key.start)
     while position < len(chunk.text):
         line = chunk.text[position : line_end(chunk.text, position)]
-        indented = len(line) - len(line.lstrip(" "))
+        indented = leading_spaces(line)
         if line.strip() and indented <= column:
             break
         first = bisect_left(chunk.tags, position, key=attrgetter("span.start"))
@@ -468,7 +468,7 @@ def tags_in(chunk: Chunk, content: Content) -> Iterator[Tag]:
 
 def _line_indent(chunk: Chunk, offset: int) -> int:
     line = chunk.text[offset - column_of(chunk, offset) : offset]
-    return len(line) - len(line.lstrip(" "))
+    return leading_spaces(line)
 
 
 def written_span(chunk: Chunk, value: Scalar) -> Span:

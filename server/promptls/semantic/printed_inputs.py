@@ -34,7 +34,7 @@ from promptls.syntax.jinja.nodes import (
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.yaml.nodes import Scalar
-from promptls.text.positions import Span
+from promptls.text.positions import Span, leading_spaces, stripped_span
 
 _PASSING: Final = frozenset(
     {
@@ -92,7 +92,7 @@ def _adds_breaks(node: Expression, indent: int) -> bool:
         case _:
             return False
     _, found, last = between.rpartition("\n")
-    return bool(found) and len(last) - len(last.lstrip(" ")) < max(indent, 1)
+    return bool(found) and leading_spaces(last) < max(indent, 1)
 
 
 def _is_value(node: Expression) -> bool:
@@ -306,9 +306,8 @@ def _printed(chunk: Chunk) -> Iterator[PrintedInput]:
 
 def _outer_span(tag: Tag, expression: Expression) -> Span:
     """Return the span of what a tag prints, including parentheses around it."""
-    inside = tag.text[tag.inner_start : tag.inner_end]
-    start = tag.inner_start + len(inside) - len(inside.lstrip())
-    return Span(min(start, expression.span.start), tag.inner_start + len(inside.rstrip()))
+    start, end = stripped_span(tag.text[tag.inner_start : tag.inner_end], tag.inner_start)
+    return Span(min(start, expression.span.start), end)
 
 
 class _Sources:

@@ -21,6 +21,7 @@ from promptls.syntax.yaml.mapping_chunks import (
     trims_behind,
 )
 from promptls.syntax.yaml.under_jinja import chunk_yaml
+from promptls.text.positions import leading_spaces
 
 Known: TypeAlias = dict[tuple[str, Role], Chunk]
 
@@ -151,7 +152,7 @@ def pieces(text: str, first: Chunk | None, known: Known) -> list[Chunk]:
     empty if no such chunk begins at the start of the range any more.
     """
     roles, _ = _starts(text, first)
-    if first is not None and (roles.get(0) is not first.role or column_of(first) != _lead(text)):
+    if first is not None and (roles.get(0) is not first.role or column_of(first) != leading_spaces(text)):
         return []
     starts = list(roles)
 
@@ -201,10 +202,6 @@ def _starts(text: str, first: Chunk | None) -> tuple[dict[int, Role], int | None
         elif match["text"] is not None:
             text_column = indent
     return roles, column
-
-
-def _lead(text: str) -> int:
-    return len(text) - len(text.lstrip(" "))
 
 
 def _behind_line_end(text: str, offset: int) -> int:

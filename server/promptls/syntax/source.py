@@ -37,6 +37,7 @@ from promptls.text.positions import (
     Span,
     column_from_units,
     line_end,
+    stripped_span,
     units_from_column,
 )
 
@@ -343,6 +344,12 @@ class Source:
         end = len(chunk.text) if last else chunk.line_starts[inside + 1]
         content = chunk.text[begin:end].rstrip("\r\n") if not last else chunk.text[begin:end]
         return Span(begin, begin + len(content)).shifted(located.start)
+
+    def stripped_line(self, line: int) -> Span:
+        """Return the span of a line without the white space around it; of the whole line if it is blank."""
+        span = self.line_span(line)
+        stripped = stripped_span(self.slice(span), span.start)
+        return span if stripped.is_empty() else stripped
 
     def line(self, line: int) -> str:
         """Return the text of a line, without its line break."""

@@ -82,6 +82,17 @@ def line_column(starts: list[int], offset: int) -> LineColumn:
     return LineColumn(line, offset - starts[line])
 
 
+def leading_spaces(text: str) -> int:
+    """Return how many spaces a text begins with."""
+    return len(text) - len(text.lstrip(" "))
+
+
+def stripped_span(text: str, start: int) -> Span:
+    """Return the span of a text from `start` on, without the white space around it; empty if it is blank."""
+    first = start + len(text) - len(text.lstrip())
+    return Span(first, first + len(text.strip()))
+
+
 def line_start(text: str, offset: int) -> int:
     """Return the offset at which the line of a character begins."""
     return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1

@@ -30,7 +30,7 @@ from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.text.positions import Span, line_end
+from promptls.text.positions import Span, line_end, stripped_span
 
 _SILENT: Final = frozenset({"if", "elif", "else", "for", "set", "macro", "with", "import", "from"})
 """The statements that print nothing themselves; the tags that end a block do not either."""
@@ -297,9 +297,7 @@ def place_of_value(chunk: Chunk, key: Span, value: Scalar) -> Span:
     if any(tag.span == value.span for tag in chunk.tags):
         return value.span
     colon = chunk.text.find(":", key.end) + 1
-    text = chunk.text[colon : line_end(chunk.text, colon)]
-    start = colon + len(text) - len(text.lstrip())
-    end = max(start, colon + len(text.rstrip()))
+    start, end = stripped_span(chunk.text[colon : line_end(chunk.text, colon)], colon)
     is_quoted = end - start > 1 and chunk.text[start] in "'\"" and chunk.text[end - 1] == chunk.text[start]
     return Span(start + 1, end - 1) if is_quoted else Span(start, end)
 
@@ -337,10 +335,8 @@ _assignments: Final = summary(
 def _in_branch(chunk: Chunk, before: Tag, after: Tag, tags: list[Tag]) -> Iterator[Printed]:
     """Yield the word between two tags, if there is only one."""
     inside = [tag for tag in tags if before.span.end <= tag.span.start < after.span.start]
-    text = chunk.text[before.span.end : after.span.start]
-    word = text.strip()
-    start = before.span.end + len(text) - len(text.lstrip())
-    span = Span(start, start + len(word))
+    span = stripped_span(chunk.text[before.span.end : after.span.start], before.span.end)
+    word = chunk.slice(span)
     if not inside:
         if _PLAIN.fullmatch(word):
             yield Printed(word, span)

@@ -18,7 +18,7 @@ from promptls.syntax.jinja.problems import keyword_of, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.problem import STRAYS, SyntaxProblem
 from promptls.syntax.source import Source
-from promptls.text.positions import Span, line_column, line_end
+from promptls.text.positions import Span, leading_spaces, line_column, line_end
 from promptls.text.suggest import is_typo
 
 
@@ -221,7 +221,7 @@ def _closed(tag: Tag, start: int) -> Fix:
         place = Span(start + lone.end(), start + lone.end())
         following = tag.text[lone.end() :]
         if following.lstrip(" ").startswith("}"):
-            blank = Span(place.start, place.start + len(following) - len(following.lstrip(" ")))
+            blank = Span(place.start, place.start + leading_spaces(following))
             return Fix("Remove the white space", (Edit(blank, ""),), preferred=True)
         return Fix("Insert `}`", (Edit(place, "}"),), preferred=True)
     if lone and tag.unclosed == "%}":
@@ -313,7 +313,7 @@ def _end_of_body(source: Source, line: int, indent: int, end: int) -> int:
         text = source.line(line_index)
         if not text.strip():
             continue
-        if len(text) - len(text.lstrip(" ")) < indent:
+        if leading_spaces(text) < indent:
             break
         last = source.line_span(line_index).end
     return last

@@ -17,7 +17,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.problem import ProblemKind, SyntaxProblem
 from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
-from promptls.text.positions import Span, line_end, line_start
+from promptls.text.positions import Span, leading_spaces, line_end, line_start
 
 _BRACKET: Final = re.compile(r"(?:[&!]\S*[ \t]+)*[{\[]")
 """An opening bracket of a mapping or list, after an optional anchor and tag."""
@@ -337,7 +337,7 @@ def _block_indent(above: str, text: str) -> int:
     if mark is not None:  # The first line of a block must be deeper than its key.
         return len(mark["indent"]) + len(mark["dash"] or "") + 2
     is_text = not _PART_KEY.match(text.lstrip()) and not _PART_KEY.match(above)
-    return len(above) - len(above.lstrip(" ")) if is_text else 0
+    return leading_spaces(above) if is_text else 0
 
 
 _MARK_ALONE: Final = re.compile(r"(?P<indent>[ ]*)(?P<dash>-[ ]+)?[\w-]+[ ]*:[ ]+[|>][-+]?[ ]*$")
@@ -348,7 +348,7 @@ _KEY_ALONE: Final = re.compile(r"[ ]*(?:- )?(?:content|instruction):[ ]*$")
 
 def _unmarked_block(source: Source, line: str, start: int) -> Fix | None:
     """Return the fix that adds the `|` of a text below its key, in which a line looks like a key."""
-    indent = len(line) - len(line.lstrip(" "))
+    indent = leading_spaces(line)
     for line_index in range(source.line_column(start).line - 1, -1, -1):
         above = source.line_span(line_index)
         text = source.slice(above)
@@ -356,7 +356,7 @@ def _unmarked_block(source: Source, line: str, start: int) -> Fix | None:
             column = len(text) - len(text.lstrip("- "))
             end = above.start + len(text.rstrip())
             return Fix("Add `|`", (Edit.insert(end, " |"),), preferred=True) if column < indent else None
-        if text.strip() and len(text) - len(text.lstrip(" ")) < indent:
+        if text.strip() and leading_spaces(text) < indent:
             return None
     return None
 

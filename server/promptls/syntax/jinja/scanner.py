@@ -11,7 +11,7 @@ from jinja2 import Environment
 from jinja2.exceptions import TemplateSyntaxError
 
 from promptls.syntax.jinja.statements import parse_tag
-from promptls.text.positions import NOWHERE, Span, line_start
+from promptls.text.positions import NOWHERE, Span, leading_spaces, line_start
 
 _ENVIRONMENT: Final = Environment(autoescape=False)  # noqa: S701  (prompts are not HTML)
 _AROUND: Final = {
@@ -350,7 +350,7 @@ def _raw_until(text: str, at: int, after: int) -> int:
     It is the text that is indented at least as much as the tag's line; tags in it are ignored.
     """
     lead = text[line_start(text, at) : at]
-    indent = len(lead) - len(lead.lstrip(" "))
+    indent = leading_spaces(lead)
     if not indent:
         following = _ITEM_BEHIND_ANY_LINE_END.search(text, after)
         return following.start() if following else len(text)

@@ -13,7 +13,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.problem import ProblemKind, SyntaxProblem
 from promptls.syntax.projection import Projection
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
-from promptls.text.positions import Span, line_end, line_start
+from promptls.text.positions import Span, leading_spaces, line_end, line_start
 
 REFUSED_ESCAPE: Final = "found invalid Unicode character escape code"
 """The message of libyaml for a surrogate."""
@@ -339,7 +339,7 @@ def _deeper_above(text: str, line: int) -> int | None:
     here, *after = text[line:].split("\n", 4)[:4]
     below = next((each for each in after if each.strip()), "")
     mark = _BLOCK_MARK.match(key)
-    depth, deeper, next_depth = (len(each) - len(each.lstrip(" ")) for each in (here, first, below))
+    depth, deeper, next_depth = (leading_spaces(each) for each in (here, first, below))
     if mark is None or not len(mark[1]) < depth < deeper or not depth == next_depth < len(below):
         return None
     return None if re.match(r"[ ]*\w+:[ ]", here) else line - len(first) - 1 + deeper
@@ -352,7 +352,7 @@ def _block_above(text: str, line: int) -> int | None:
     """
     lines = text[max(line - _MAX, 0) : line].split("\n")[:-1]
     here = text[line:].partition("\n")[0]
-    depth = len(here) - len(here.lstrip(" "))
+    depth = leading_spaces(here)
     offset, first = line, here
     for above in reversed(lines):
         offset -= len(above) + 1
@@ -361,7 +361,7 @@ def _block_above(text: str, line: int) -> int | None:
             return offset + key.start(2) if depth > len(key[1]) and _TEXT_LINE.match(first) else None
         if above.strip():
             first = above
-            depth = min(depth, len(above) - len(above.lstrip(" ")))
+            depth = min(depth, leading_spaces(above))
             if not depth:
                 return None
     return None

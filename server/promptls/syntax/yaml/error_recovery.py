@@ -16,7 +16,7 @@ from promptls.syntax.yaml.compose import compose, is_one_entry
 from promptls.syntax.yaml.mapping_chunks import first_unsound, has_entries, mapping_of
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar
 from promptls.syntax.yaml.under_jinja import chunk_yaml, projection_of
-from promptls.text.positions import Span, line_end
+from promptls.text.positions import Span, line_end, stripped_span
 
 _ITEM: Final = re.compile(r"-(?P<space>[ ]+)(?=[^\s#])", re.MULTILINE)
 _KEY: Final = re.compile(r"(?P<key>[A-Za-z_][\w-]*)[ ]*:(?=[ \r\n]|\Z)")
@@ -241,10 +241,8 @@ def _read(
 
 def _unread(projection: Projection, key: re.Match[str], end: int) -> Entry:
     name = Scalar(text_span(projection, *key.span("key")), key.group("key"), "", "str", dynamic=False)
-    text = projection.text[key.end() : end]
-    begin = key.end() + len(text) - len(text.lstrip())
-    stop = max(begin, key.end() + len(text.rstrip()))
-    return Entry(name, Scalar(text_span(projection, begin, stop), "", "", "", dynamic=True))
+    value = stripped_span(projection.text[key.end() : end], key.end())
+    return Entry(name, Scalar(text_span(projection, *value), "", "", "", dynamic=True))
 
 
 @chunk_fact

@@ -16,7 +16,7 @@ from promptls.syntax.chunk import Chunk, ChunkList, Role, chunk_fact, fact_value
 from promptls.syntax.facts import file_fact, placed_fact, placed_items, summary
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.under_jinja import ChunkYaml, chunk_yaml, json_chunk
-from promptls.text.positions import Span
+from promptls.text.positions import Span, leading_spaces
 
 _DOCUMENT_MARKS: Final = re.compile(r"^(?:\.\.\.(?![^\s])|---(?![^\s])|%(?![}]))", re.MULTILINE)
 _FIRST_WINDOW: Final = 2
@@ -67,7 +67,7 @@ def sound(chunk: Chunk) -> Sound | None:
 
 def column_of(chunk: Chunk) -> int:
     """Return how many spaces a chunk begins with."""
-    return len(chunk.text) - len(chunk.text.lstrip(" "))
+    return leading_spaces(chunk.text)
 
 
 def has_entries(chunk: Chunk) -> bool:

@@ -59,7 +59,7 @@ from promptls.syntax.facts import items_in, summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Expression, Name, Statement
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
-from promptls.text.positions import Span
+from promptls.text.positions import Span, stripped_span
 
 _OF_LISTS: Final = frozenset({"append", "extend", "insert"})
 """Methods of lists that return nothing, and that other values hardly have."""
@@ -295,9 +295,8 @@ def _in_chunks(chunk: Chunk, known: _Structures) -> Iterator[Finding]:
 
 
 def _none(tag: Tag, method: Attribute) -> Finding:
-    inside = tag.text[tag.inner_start : tag.inner_end]
-    first = tag.span.start + tag.inner_start + len(inside) - len(inside.lstrip())
     start, end = tag.span
+    first = stripped_span(tag.text[tag.inner_start : tag.inner_end], start + tag.inner_start).start
     edits = (
         Edit(Span(start, start + 2), "{%"),
         Edit.insert(first, "set _ = "),

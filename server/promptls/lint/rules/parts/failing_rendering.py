@@ -194,11 +194,7 @@ def _visible(template: Template, line: int) -> Span:
         and span.start <= located.start + tag.span.start < span.end
         and not tag_tree(tag).statement.keyword.startswith(("end", "else"))
     ]
-    if len(tags) == 1:
-        return tags[0]
-    text = template.source.slice(span)
-    start = span.start + len(text) - len(text.lstrip())
-    return Span(start, start + len(text.strip())) if text.strip() else span
+    return tags[0] if len(tags) == 1 else template.source.stripped_line(line)
 
 
 def _is_known(file: File, span: Span, sample: Sample) -> bool:

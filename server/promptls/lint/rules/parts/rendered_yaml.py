@@ -279,7 +279,7 @@ def _place(template: Template, failure: RenderFailure) -> Span:
         for placed in template.parts:
             if placed.part.entries and template.source.line_column(placed.span.start).line == failure.line:
                 return placed.part.entries[0].key.span.shifted(placed.start)
-    return found[1].span.shifted(found[0]) if found else _visible(template, failure.line)
+    return found[1].span.shifted(found[0]) if found else template.source.stripped_line(failure.line)
 
 
 def _tag(template: Template, failure: RenderFailure) -> tuple[int, Tag] | None:
@@ -293,19 +293,12 @@ def _tag(template: Template, failure: RenderFailure) -> tuple[int, Tag] | None:
     return next(((located.start, tag) for tag, first, last in spans if (first, last) == failure.span), None)
 
 
-def _visible(template: Template, line: int) -> Span:
-    span = template.source.line_span(line)
-    text = template.source.slice(span)
-    start = span.start + len(text) - len(text.lstrip())
-    return Span(start, start + len(text.strip())) if text.strip() else span
-
-
 def _first(template: Template) -> Span:
     """Return the first key of the first part, or else the first line, if the whole text is wrong."""
     for placed in template.parts:
         if placed.part.entries:
             return placed.part.entries[0].key.span.shifted(placed.start)
-    return _visible(template, 0)
+    return template.source.stripped_line(0)
 
 
 def _is_known(file: File, template: Template, span: Span) -> bool:

@@ -91,7 +91,7 @@ from promptls.semantic.names.mentions import TemplateReference
 from promptls.semantic.parts import block_indent, chunk_contents, column_of
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.yaml.nodes import key_text
-from promptls.text.positions import Span
+from promptls.text.positions import Span, leading_spaces
 
 _ITEM: Final = re.compile(r"(?:[-*•]|\d{1,2}[.)])[ ]+\S")
 _MIN_ITEMS: Final = 2
@@ -133,7 +133,7 @@ def indented_include(file: File) -> Iterator[Finding]:
         line = source.line_span(source.line_column(reference.span.start).line)
         text = source.slice(line)
         tag = text.strip()
-        indent = len(text) - len(text.lstrip(" "))
+        indent = leading_spaces(text)
         is_alone = tag.startswith("{%") and tag.endswith("%}") and tag.count("{%") == 1
         if not is_alone or not indent or _is_filtered(file, reference.span.start):
             continue
