@@ -18,7 +18,16 @@ from promptls.syntax.jinja.problems import keyword_of
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.projection import stands_alone
 from promptls.syntax.yaml.error_recovery import recovered_mapping
-from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.nodes import (
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    key_text,
+    scalar_text,
+    scalars_below,
+)
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
@@ -506,19 +515,8 @@ def _is_open(chunk: Chunk, root: Mapping) -> bool:
 def _in_block_scalar(root: Mapping, span: Span) -> bool:
     return any(
         value.style in {"|", ">"} and value.span.start <= span.start <= span.end <= value.span.end + 1
-        for value in _all_scalars(root)
+        for value in scalars_below(root)
     )
-
-
-def _all_scalars(node: Node) -> Iterator[Scalar]:
-    if isinstance(node, Scalar):
-        yield node
-    elif isinstance(node, Sequence):
-        for item in node.items:
-            yield from _all_scalars(item)
-    else:
-        for entry in node.entries:
-            yield from _all_scalars(entry.value)
 
 
 def _mappings(root: Mapping) -> Iterator[Mapping]:

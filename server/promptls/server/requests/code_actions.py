@@ -44,7 +44,7 @@ def code_action(
     template = context.snapshot.template(path) if path else None
     if path is None or template is None:
         return _beginnings(context, params) or _only_fixes(context, diagnostics, programs, params)
-    only = [str(getattr(kind, "value", kind)) for kind in params.context.only or ()]
+    only = _requested_kinds(params)
     found: list[types.CodeAction | types.Command] = []
     within = from_range(template.source, params.range, context.encoding)
     # Editors show a light bulb for every non-empty answer to an automatic request, so those get only fixes.
@@ -69,13 +69,17 @@ def code_action(
     return in_form(context, path, found)
 
 
+def _requested_kinds(params: types.CodeActionParams) -> list[str]:
+    return [str(getattr(kind, "value", kind)) for kind in params.context.only or ()]
+
+
 def _beginnings(
     context: Context, params: types.CodeActionParams
 ) -> list[types.CodeAction | types.Command] | None:
     """Return actions that insert a starting prompt into an empty file; None if the file has text."""
     path = path_of(params.text_document.uri)
     template = context.snapshot.template(path)
-    only = [str(getattr(kind, "value", kind)) for kind in params.context.only or ()]
+    only = _requested_kinds(params)
     is_named = has_prompt_name(path) or not is_file(path)
     if template is None or not is_named or template.source.text.strip():
         return None
@@ -100,7 +104,7 @@ def _only_fixes(
     path = path_of(params.text_document.uri)
     findings = programs.findings(path) if path.endswith(PROGRAM_ENDING) else diagnostics.findings(path)
     template = context.snapshot.template(path)
-    only = [str(getattr(kind, "value", kind)) for kind in params.context.only or ()]
+    only = _requested_kinds(params)
     if template is None or not is_requested("quickfix", only):
         return None
     within = from_range(template.source, params.range, context.encoding)

@@ -5,7 +5,7 @@ A list or a mapping is moved as a whole: its children are moved when they are fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 from promptls.text.positions import Span
@@ -185,6 +185,16 @@ def nearest_node_at(node: Node, path: Iterable[str | int]) -> Node:
             return node
         node = inner
     return node
+
+
+def scalars_below(node: Node | None) -> Iterator[Scalar]:
+    """Yield the scalars in a value; keys are left out."""
+    if isinstance(node, Scalar):
+        yield node
+    elif node is not None:
+        values = node.items if isinstance(node, Sequence) else [entry.value for entry in node.entries]
+        for value in values:
+            yield from scalars_below(value)
 
 
 def _merge(mapping: Mapping, key: str, deepest: int) -> Node | None:

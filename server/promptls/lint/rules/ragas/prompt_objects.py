@@ -164,7 +164,16 @@ from promptls.semantic.template import Template
 from promptls.settings.header import HEADER_KEYS
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.language import Host
-from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text, scalar_text
+from promptls.syntax.yaml.nodes import (
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    key_text,
+    scalar_text,
+    scalars_below,
+)
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, nearest
 
@@ -375,7 +384,7 @@ def unescaped_brace(file: File) -> Iterator[Finding]:
         scalars.append(instruction)
     kind = root.value("output_type")
     if kind is not None and scalar_text(kind) == "str":
-        scalars += _scalars(root.value("examples"))
+        scalars += scalars_below(root.value("examples"))
         yield from _mappings(file, kind)
     for scalar in scalars:
         located = file.template.source.located(scalar.span.start)
@@ -475,14 +484,3 @@ def _mask(chunk: Chunk, span: Span) -> str:
             for index in range(max(each.start, span.start), min(each.end, span.end)):
                 text[index - span.start] = " "
     return "".join(text)
-
-
-def _scalars(node: Node | None) -> Iterator[Scalar]:
-    if isinstance(node, Scalar):
-        yield node
-    elif isinstance(node, Sequence):
-        for item in node.items:
-            yield from _scalars(item)
-    elif isinstance(node, Mapping):
-        for entry in node.entries:
-            yield from _scalars(entry.value)
