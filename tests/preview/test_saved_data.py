@@ -47,7 +47,7 @@ def test_a_first_sample_gets_a_file_that_the_header_names(tmp_path: Path) -> Non
     texts = {Path(path).relative_to(tmp_path).as_posix(): text for path, text in found.texts.items()}
     assert texts["samples/a.yml"] == "greeting:\n  text: |-\n    Hi\n    there\n"
     declared = header_of(texts["a.yml.j2"]).declarations
-    assert (declared.settings.samples, [key.name for key in declared.inputs or ()]) == (
+    assert (declared.settings.samples, [key.name for key in declared.inputs]) == (
         "samples/a.yml",
         ["text"],
     )

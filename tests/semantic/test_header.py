@@ -101,5 +101,5 @@ def test_a_prompt_object_declares_at_its_top_level() -> None:
         Source.of("instruction: Hi.\ninput_keys: [q]\noutput_key: a\nexamples:\n- {q: 1, a: 2}\n")
     ).declarations
 
-    assert [key.name for key in declarations.inputs or ()] == ["q"]
+    assert [key.name for key in declarations.inputs] == ["q"]
     assert [example.data for example in declarations.examples] == [{"q": 1, "a": 2}]

@@ -13,7 +13,7 @@ from support.shapes import input_shapes
 
 def placeholders(text: str) -> dict[str, Any]:
     template = Template(Source.of(text))
-    declared = {key.name: key.schema for key in template.declarations.inputs or ()}
+    declared = template.declarations.schemas
     return {
         name: placeholder(name, shape, declared.get(name, {}))
         for name, shape in input_shapes(template).items()

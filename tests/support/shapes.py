@@ -16,7 +16,7 @@ def input_shapes(template: Template) -> Mapping[str, Shape]:
     The JSON Schemas of `input_keys` take precedence over inferred types.
     """
     used = used_shapes(template)
-    declared = {key.name: shape_of_schema(key.schema) for key in template.declarations.inputs or ()}
+    declared = {key.name: shape_of_schema(key.schema) for key in template.declarations.inputs}
     names = sorted({*template.names.input_names, *declared})
     return {
         name: declared_over(declared[name], used.get(name, UNKNOWN))

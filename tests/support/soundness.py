@@ -96,7 +96,7 @@ def _spans(template: Template) -> Iterator[Span]:
     declarations = template.declarations
     yield declarations.span
     yield from (problem.span for problem in declarations.problems)
-    yield from (key.span for key in declarations.inputs or ())
+    yield from (key.span for key in declarations.inputs)
     yield from (example.span for example in declarations.examples)
 
 

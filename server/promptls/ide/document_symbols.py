@@ -100,7 +100,7 @@ def _keys(template: Template, tree: Mapping) -> Iterator[DocumentSymbol]:
         elif name == "input_keys":
             children = tuple(
                 DocumentSymbol(key.name, "input", key.span, key.span, str(key.schema.get("type") or ""))
-                for key in template.declarations.inputs or ()
+                for key in template.declarations.inputs
             )
         elif name == "experiments" and isinstance(entry.value, Mapping):
             children = tuple(_keys(template, entry.value))

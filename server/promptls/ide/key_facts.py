@@ -233,8 +233,8 @@ def declared_schema(snapshot: Snapshot, path: str, access_path: Path) -> tuple[s
     """Return the schema of the value, and the file that declares it: `path` or an entry template."""
     for candidate in dict.fromkeys([path, *snapshot.entries(path)]):
         template = snapshot.template(candidate)
-        declared = template.declarations.inputs if template is not None else None
-        schema = schema_along(declared or (), access_path)
+        declared = template.declarations.inputs if template is not None else ()
+        schema = schema_along(declared, access_path)
         if schema:
             return candidate, schema
     return path, {}

@@ -162,7 +162,7 @@ def _certain_bindings(snapshot: Snapshot, path: str, offset: int) -> tuple[Targe
         return None if is_indirect else (Target(path, reference.binding.span, place.span),)
     if place.name in GLOBALS or place.name in INJECTED:
         return ()
-    for key in template.declarations.inputs or ():
+    for key in template.declarations.inputs:
         if key.name == place.name:
             return (Target(path, bare_span(template, key.span, key.name) or key.span, place.span),)
     return None

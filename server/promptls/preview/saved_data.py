@@ -141,7 +141,7 @@ class _Target:
 
     def _are_named(self, samples: Mapping[str, Any]) -> bool:
         """Return whether these are named samples, and not the inputs of a single one."""
-        inputs = {key.name for key in self.template.declarations.inputs or ()}
+        inputs = {key.name for key in self.template.declarations.inputs}
         inputs |= self.template.names.input_names
         return all(isinstance(each, dict) for each in samples.values()) and not inputs & set(samples)
 

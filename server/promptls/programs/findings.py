@@ -218,7 +218,7 @@ def _finding(each: CallProblem, target: str, template: Template, text: str) -> F
     if each.kind in {"missing", "mismatch", "broken"}:
         read_text = template.source.slice(each.span)
         note = "it is read here" if read_text == each.name else "this reads it"
-        is_declared = any(each.span == key.span for key in template.declarations.inputs or ())
+        is_declared = any(each.span == key.span for key in template.declarations.inputs)
         note = "it is declared here" if is_declared else note
         note = "it is printed here" if each.kind == "broken" else note
         related = (RelatedInformation(target, each.span, note),)

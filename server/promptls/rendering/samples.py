@@ -459,7 +459,7 @@ def _schema_below(snapshot: Snapshot, needed: NeededInput) -> Mapping[str, Any]:
     """Return the JSON Schema that an included file declares for an input it reads."""
     for path in dict.fromkeys(place.path for place in needed.places):
         template = snapshot.template(path)
-        for key in (template.declarations.inputs if template else None) or ():
+        for key in template.declarations.inputs if template else ():
             if key.name == needed.name:
                 return key.schema
     return {}
@@ -486,7 +486,7 @@ def _from_file(template: Template, path: str, load: Callable[[Path], Any] | None
     data = (load or samples_in)(file)
     if not isinstance(data, dict):
         raise UserError("a samples file is a mapping of inputs, or of named mappings", FilePlace(file))
-    declared = {key.name for key in template.declarations.inputs or ()}
+    declared = {key.name for key in template.declarations.inputs}
     inputs = declared or {*template.names.input_names}
     if _is_named(data, inputs):
         for name, value in data.items():

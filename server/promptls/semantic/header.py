@@ -305,8 +305,18 @@ class Declarations:
     data: dict[str, Any] = field(default_factory=dict)
     settings: Header = field(default_factory=Header)
     problems: tuple[HeaderProblem, ...] = ()
-    inputs: tuple[DeclaredInput, ...] | None = None
+    inputs: tuple[DeclaredInput, ...] = ()
     examples: tuple[Example, ...] = ()
+
+    @property
+    def declares_inputs(self) -> bool:
+        """Whether the file says which inputs it has, even if it has none."""
+        return self.tree is not None and isinstance(self.tree.merged("input_keys"), Sequence | Mapping)
+
+    @property
+    def schemas(self) -> dict[str, dict[str, Any]]:
+        """The JSON Schemas of the declared inputs, by name."""
+        return {key.name: key.schema for key in self.inputs}
 
     def key_span(self, key: str) -> Span | None:
         """Return the span of a top-level key."""
@@ -497,7 +507,7 @@ def _have_names(examples: list[Any]) -> bool:
     return set(map(type, examples)) <= {dict} and set(map(type, chain.from_iterable(examples))) <= {str}
 
 
-def _inputs(node: Node | None, data: Any) -> tuple[DeclaredInput, ...] | None:
+def _inputs(node: Node | None, data: Any) -> tuple[DeclaredInput, ...]:
     if isinstance(node, Sequence):
         return tuple(
             DeclaredInput(text, item.span, {})
@@ -512,7 +522,7 @@ def _inputs(node: Node | None, data: Any) -> tuple[DeclaredInput, ...] | None:
                 schema = data.get(name) if isinstance(data, dict) else None
                 found.append(DeclaredInput(name, entry.key.span, schema if isinstance(schema, dict) else {}))
         return tuple(found)
-    return None
+    return ()
 
 
 def _examples(node: Node | None, data: Any, source: Source | None) -> tuple[Example, ...]:

@@ -198,7 +198,7 @@ def no_inputs(template: Template) -> frozenset[str]:
     """Return the read names that are not inputs: bound in the file, or excluded by its declarations."""
     names = template.names
     made = union([names.bound_names(kind) for kind in ("set", "import", "macro", "with")])
-    if template.declarations.inputs is None:
+    if not template.declarations.declares_inputs:
         return made
     declared = {key.name for key in template.declarations.inputs}
     return made | (names.read_names - declared - names.bound_names("for"))

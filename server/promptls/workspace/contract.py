@@ -258,8 +258,8 @@ def _is_needed_in_all(name: str, files: list[Mapping[str, Shape]]) -> bool:
 
 def _declared(snapshot: Snapshot, path: str, used: Mapping[str, Shape]) -> dict[str, Shape]:
     template = snapshot.template(path)
-    keys = template.declarations.inputs if template is not None else None
-    declared = {key.name: shape_of_schema(key.schema) for key in keys or ()}
+    keys = template.declarations.inputs if template is not None else ()
+    declared = {key.name: shape_of_schema(key.schema) for key in keys}
     return {
         name: declared_over(declared[name], normalize(shape)) if name in declared else shape
         for name, shape in used.items()
@@ -322,7 +322,7 @@ def inputs_of(snapshot: Snapshot, path: str) -> tuple[NeededInput, ...]:
         return ()
     needs = needs_of(snapshot, path).by_name
     shapes = needed_shapes(snapshot, path)
-    keys = {key.name: key for key in template.declarations.inputs or ()}
+    keys = {key.name: key for key in template.declarations.inputs}
     functions = function_names(snapshot, path) or frozenset()
     found = []
     for name in sorted({*needs, *keys} - functions):
@@ -415,9 +415,9 @@ def _chains(snapshot: Snapshot, path: str, below: tuple[str, ...]) -> Iterator[I
     template = snapshot.template(path)
     if template is None:
         return
-    declared = template.declarations.inputs
+    declarations = template.declarations
     functions = function_names(snapshot, path)
-    own = frozenset(key.name for key in declared or ()) | (functions or frozenset())
+    own = frozenset(declarations.schemas) | (functions or frozenset())
     is_included = False
     for includer, reference in _including_references(snapshot, path, below):
         above = snapshot.template(includer)
@@ -430,7 +430,7 @@ def _chains(snapshot: Snapshot, path: str, below: tuple[str, ...]) -> Iterator[I
             judges = chain.declares and functions is not None
             yield IncludeChain(chain.entry, provided, judges, chain.bound | bound, includer, reference)
     if not is_included:
-        yield IncludeChain(path, own, declared is not None and functions is not None)
+        yield IncludeChain(path, own, declarations.declares_inputs and functions is not None)
 
 
 def _including_references(

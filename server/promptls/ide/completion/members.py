@@ -169,7 +169,7 @@ def _inputs(request: Request, expected: Expected, bound: set[str]) -> Iterator[C
 
 def declared_inputs(request: Request) -> dict[str, DeclaredInput]:
     """Return the inputs declared by the file or by an entry template that includes it."""
-    return {key.name: key for declared in reversed(request.all_declarations) for key in declared.inputs or ()}
+    return {key.name: key for declared in reversed(request.all_declarations) for key in declared.inputs}
 
 
 def read_inputs(request: Request) -> list[str]:
@@ -334,9 +334,7 @@ def _passed_to_macro(request: Request, path: AccessPath) -> Iterator[tuple[str, 
                 yield from _shapes(request, each.access_path)
             continue
         caller = request.snapshot.template(each.path)
-        declared = schema_along(
-            (caller.declarations.inputs or ()) if caller is not None else (), each.access_path
-        )
+        declared = schema_along(caller.declarations.inputs if caller is not None else (), each.access_path)
         if declared:
             yield "schema", shape_of_schema(declared)
         examples = caller.declarations.examples if caller is not None else ()
@@ -351,8 +349,8 @@ def _passed_to_macro(request: Request, path: AccessPath) -> Iterator[tuple[str, 
 def schema_at(request: Request, path: AccessPath) -> dict[str, Any]:
     """Return the JSON Schema of the value at a path, if the input is declared with one."""
     for each in request.all_declarations:
-        if path and any(key.name == path[0].key for key in each.inputs or ()):
-            return schema_along(each.inputs or (), path)
+        if path and any(key.name == path[0].key for key in each.inputs):
+            return schema_along(each.inputs, path)
     return {}
 
 

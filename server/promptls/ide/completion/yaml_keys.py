@@ -352,7 +352,7 @@ def field_items(request: Request) -> Iterator[CompletionItem]:
     listed = columns if isinstance(columns, list) else [columns] if isinstance(columns, str) else []
     names = [str(name) for name in listed if isinstance(name, str)]
     names += column_names(request)
-    names += [key.name for key in request.declarations.inputs or ()]
+    names += [key.name for key in request.declarations.inputs]
     for name in dict.fromkeys(names):
         yield CompletionItem(name, "field", 10, detail="column")
 

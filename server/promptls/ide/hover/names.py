@@ -257,7 +257,7 @@ def hover_variable(
         binding = local._replace(span=local.span.shifted(located.start))
         if binding.span.touches(offset):
             return _hover(snapshot, path, binding.name, binding.span, binding, latest, certain=True)
-    for declared in template.declarations.inputs or ():
+    for declared in template.declarations.inputs:
         if declared.span.touches(offset):
             return _hover(snapshot, path, declared.name, declared.span, None, latest, certain=True)
     return None
@@ -305,7 +305,7 @@ def _input_texts(snapshot: Snapshot, path: str, name: str, latest: FileRendering
     declared = _declared(snapshot, path, name)
     if declared is None:
         template = snapshot.template(path)
-        lists = template is not None and template.declarations.inputs is not None
+        lists = template is not None and template.declarations.declares_inputs
         unlisted = ", not in `input_keys`" if lists else ""
         yield f"{code(name)}: input{_variable_used_as(needed_shapes(snapshot, path).get(name))}{unlisted}"
     else:
@@ -382,7 +382,7 @@ def _declared(snapshot: Snapshot, path: str, name: str) -> tuple[str, DeclaredIn
     """Return the declaration of an input, in the file or in an entry template that includes it."""
     for candidate in dict.fromkeys([path, *snapshot.entries(path)]):
         template = snapshot.template(candidate)
-        for key in (template.declarations.inputs or ()) if template else ():
+        for key in template.declarations.inputs if template else ():
             if key.name == name:
                 return candidate, key
     return None

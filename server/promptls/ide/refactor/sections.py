@@ -275,7 +275,7 @@ def input_keys_form(place: RefactorSelection) -> Offer | None:
     if entry is None or not entry.key.span.start <= place.span.start <= entry.value.span.end:
         return None
     value = Span(entry.key.span.end, entry.value.span.end)
-    names = [key.name for key in declarations.inputs or ()]
+    names = [key.name for key in declarations.inputs]
     if not names:
         return None
     column = place.template.source.line_column(entry.key.span.start).column
@@ -287,7 +287,7 @@ def input_keys_form(place: RefactorSelection) -> Offer | None:
             title, "refactor.rewrite", lambda: Change((Edit(value, _mapping(place, names, column)),))
         )
     if isinstance(entry.value, Mapping):
-        lost = sum(bool(key.schema) for key in declarations.inputs or ())
+        lost = sum(bool(key.schema) for key in declarations.inputs)
         title = "Write `input_keys` as a list"
         if lost:
             title += ", without types and descriptions"
@@ -392,7 +392,7 @@ def declare_input(place: RefactorSelection) -> Offer | None:
     ):
         return None
     if place.kind not in {Kind.PARTS, Kind.OBJECT} or any(
-        key.name == name for key in template.declarations.inputs or ()
+        key.name == name for key in template.declarations.inputs
     ):
         return None
     title = f"Declare the input `{name}`"

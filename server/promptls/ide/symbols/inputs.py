@@ -258,7 +258,7 @@ def experiments_on(snapshot: Snapshot, path: str, template: Template) -> Iterato
     project = snapshot.project(path)
     if project.path is None or not project.settings.experiments or snapshot.kind(path) not in _RUN:
         return
-    declared = {key.name for key in template.declarations.inputs or ()}
+    declared = {key.name for key in template.declarations.inputs}
     inputs = declared or (template.names.input_names - INJECTED)
     for name, each in project.settings.experiments.items():
         found = ExperimentPlace(each, str(project.path))
@@ -317,7 +317,7 @@ def declared_at(template: Template, path: str, offset: int) -> Occurrence | None
 
 def _in_declarations(template: Template, path: str, name: str | None) -> Iterator[Occurrence]:
     declared = template.declarations
-    for key in declared.inputs or ():
+    for key in declared.inputs:
         if name in {None, key.name}:
             yield from _place(template, path, key.span, key.name, declares=True)
     names = frozenset((name,)) if name is not None else input_names(template)
@@ -330,7 +330,7 @@ def _in_declarations(template: Template, path: str, name: str | None) -> Iterato
 
 def input_names(template: Template) -> frozenset[str]:
     """Return the inputs that a file declares or reads."""
-    return frozenset(key.name for key in template.declarations.inputs or ()) | template.names.input_names
+    return frozenset(key.name for key in template.declarations.inputs) | template.names.input_names
 
 
 _expects: Final = summary(lambda chunk: EXPECTED_KEYS in chunk.text, any)

@@ -123,7 +123,7 @@ def call_problems(
 
 def _typos_of_inputs(template: Template, names: Iterable[str]) -> set[str]:
     """Return the names that are similar to an input that the template declares, which it reports itself."""
-    declared = {key.name for key in template.declarations.inputs or ()}
+    declared = {key.name for key in template.declarations.inputs}
     known = {*declared, "loop"}
     return {name for name in names if declared and name not in declared and nearest(name, known)}
 
@@ -139,7 +139,7 @@ def _mismatches(
     mismatches = dict(mismatch_by_name(read, passed))
     for name, problem in mismatches.items():
         yield name, problem, _use(template, name, problem.lacked)
-    for key in template.declarations.inputs or ():
+    for key in template.declarations.inputs:
         value = passed.get(key.name)
         if isinstance(value, KnownValue) and key.name not in mismatches:
             declared = mismatch((key.name,), value.value, key.schema)

@@ -319,7 +319,7 @@ def loops_outside_of_loops(file: File) -> Iterator[Finding]:
     # A broken tag may be intended to open or close a loop.
     if file.template.has_broken_tags:
         return
-    declared = {key.name for key in file.template.declarations.inputs or ()}
+    declared = {key.name for key in file.template.declarations.inputs}
     includers = file.snapshot.includers(file.path)
     if "loop" in declared or _tests_loop(file) or any(_binds_loop(file, path) for path in includers):
         return

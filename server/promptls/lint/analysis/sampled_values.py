@@ -142,14 +142,14 @@ def _schema_at(schemas: Mapping[str, Any], path: Path) -> dict[str, Any] | None:
 def sampled_schemas(file: File) -> dict[str, Any]:
     """Return the schema of each input by the samples, unless a declaration says what it is like."""
     entry, bound = file.path, frozenset[str]()
-    if file.template.declarations.inputs is None and not file.template.declarations.settings.samples:
+    if not (file.template.declarations.declares_inputs or file.template.declarations.settings.samples):
         chains = include_chains(file.snapshot, file.path)
         if len({chain.entry for chain in chains}) != 1:
             return {}
         entry, bound = chains[0].entry, frozenset[str]().union(*(chain.bound for chain in chains))
     template = file.snapshot.template(entry)
     values = _values(template, entry) if template is not None else {}
-    declared = {key.name: key.schema for key in template.declarations.inputs or ()} if template else {}
+    declared = template.declarations.schemas if template else {}
     return {
         name: _schema([*each, *_default(declared.get(name, {}))], _MAX_DEPTH)
         for name, each in values.items()
@@ -218,7 +218,7 @@ class SampleProblem(NamedTuple):
 def sample_problems(file: File, sample: Sample) -> Iterator[SampleProblem]:
     """Yield the inputs that a sample lacks, and its values that do not fit."""
     known = frozenset(map(str, sample.data))
-    declared = {key.name: key.schema for key in file.template.declarations.inputs or ()}
+    declared = file.template.declarations.schemas
     for name in needed_inputs(file, known):
         meant = nearest(name, known - declared.keys())
         suggestion = f"; it has `{meant}`" if meant else ""

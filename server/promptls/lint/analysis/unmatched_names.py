@@ -137,8 +137,8 @@ def _may_be_suggested(name: str, known: str) -> bool:
 
 def declared_names(file: File) -> frozenset[str] | None:
     """Return the inputs that the file declares; None if it declares none."""
-    inputs = file.template.declarations.inputs
-    return None if inputs is None else frozenset(key.name for key in inputs)
+    declarations = file.template.declarations
+    return frozenset(declarations.schemas) if declarations.declares_inputs else None
 
 
 def given_names(file: File) -> frozenset[str]:
@@ -323,9 +323,11 @@ def needed_inputs(file: File, given: frozenset[str]) -> list[str]:
     If inputs are declared, these are the declared ones without a `default`, in order; otherwise the sorted
     names that the file and its includes read and that are not optional. Functions are left out.
     """
-    declared = file.template.declarations.inputs
-    if declared is not None:
-        return [key.name for key in declared if key.name not in given and "default" not in key.schema]
+    declarations = file.template.declarations
+    if declarations.declares_inputs:
+        return [
+            key.name for key in declarations.inputs if key.name not in given and "default" not in key.schema
+        ]
     needs = needs_of(file.snapshot, file.path).by_name
     # A name that the file may bind before reading it, even in a branch, need not come from the data.
     names = {

@@ -91,7 +91,7 @@ def tag_start(template: Template, span: Span) -> int:
 def declared_texts(template: Template) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the inputs that are declared as one of several texts, each with its texts, in file order."""
     found = []
-    for key in template.declarations.inputs or ():
+    for key in template.declarations.inputs:
         values = key.schema.get("enum")
         if isinstance(values, list) and values and all(isinstance(each, str) for each in values):
             found.append((key.name, tuple(values)))

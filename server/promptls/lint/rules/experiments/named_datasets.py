@@ -245,7 +245,7 @@ def _suggestion(name: str, columns: tuple[str, ...]) -> str:
 
 def _of_project(file: File) -> Iterator[Finding]:
     """Yield the inputs for which the project's experiments have no column, at their declarations."""
-    inputs = {key.name: key.span for key in file.template.declarations.inputs or ()}
+    inputs = {key.name: key.span for key in file.template.declarations.inputs}
     project = file.snapshot.project(file.path)
     own = file.template.declarations.settings.experiments or {}
     if not inputs or project.path is None:

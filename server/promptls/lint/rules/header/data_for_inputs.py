@@ -182,7 +182,7 @@ def _written(path: Path) -> Mapping:
 
 def _beside_samples(file: File, samples: Iterable[Sample]) -> Iterator[str]:
     """Yield the inputs that are beside the names of samples, for which all of the file is one sample."""
-    declared = {key.name for key in file.template.declarations.inputs or ()}
+    declared = {key.name for key in file.template.declarations.inputs}
     inputs = declared or {*file.template.names.input_names}
     for sample in samples:
         others = [value for name, value in sample.data.items() if name not in inputs]

@@ -379,10 +379,10 @@ def unused_input(file: File) -> Iterator[Finding]:
 def reserved_input(file: File) -> Iterator[Finding]:
     """Yield the inputs, declared or in examples and samples, that have a reserved name."""
     declarations = file.template.declarations
-    for key in declarations.inputs or ():
+    for key in declarations.inputs:
         if key.name in INJECTED:
             yield Finding(key.span, _message(key.name), removed_input(file, key, preferred=True))
-    known = [declarations.data.get("output_key"), *(key.name for key in declarations.inputs or ())]
+    known = [declarations.data.get("output_key"), *(key.name for key in declarations.inputs)]
     for example in declarations.examples:
         for entry in example.entries:
             name = key_text(entry)

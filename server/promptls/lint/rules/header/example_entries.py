@@ -223,7 +223,7 @@ def declared_keys(file: File) -> tuple[str, ...] | None:
     """Return the inputs and the output; None if the file does not declare both."""
     declarations = file.template.declarations
     output = declarations.data.get("output_key")
-    if declarations.inputs is None or not isinstance(output, str):
+    if not declarations.declares_inputs or not isinstance(output, str):
         return None
     return (*(key.name for key in declarations.inputs), output)
 
@@ -231,7 +231,7 @@ def declared_keys(file: File) -> tuple[str, ...] | None:
 def required_keys(file: File) -> tuple[str, ...]:
     """Return the keys that every example needs, without those that no example has by the same name."""
     declarations = file.template.declarations
-    required = [key.name for key in declarations.inputs or () if "default" not in key.schema]
+    required = [key.name for key in declarations.inputs if "default" not in key.schema]
     output = declarations.data.get("output_key")
     if isinstance(output, str) and output:
         required.append(output)
@@ -293,7 +293,7 @@ def meant_by_repeated_input(file: File) -> str | None:
     names = [scalar_text(item) for item in listed.items] if isinstance(listed, Sequence) else []
     if len({*names}) == len(names):
         return None
-    known = {key.name for key in declared.inputs or ()} | {str(declared.data.get("output_key"))}
+    known = {key.name for key in declared.inputs} | {str(declared.data.get("output_key"))}
     keys = [frozenset(map(str, example.data)) - known for example in declared.examples]
     found = frozenset.intersection(*keys) if keys else frozenset()
     return next(iter(found)) if len(found) == 1 else None
@@ -380,7 +380,7 @@ def _declaration(file: File, name: str) -> Span | None:
     declarations = file.template.declarations
     if declarations.data.get("output_key") == name:
         return declarations.value_span("output_key")
-    return next((key.span for key in declarations.inputs or () if key.name == name), None)
+    return next((key.span for key in declarations.inputs if key.name == name), None)
 
 
 def _keys_to_know(file: File) -> tuple[tuple[str, ...], tuple[str, ...]] | None:

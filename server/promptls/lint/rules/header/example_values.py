@@ -134,14 +134,14 @@ def _schemas(file: File) -> dict[str, dict[str, Any]] | None:
     """Return the schemas of the inputs; None if none has a schema."""
     declared = file.template.declarations
     contradicted = dict(_contradicted(file))
-    schemas = {key.name: key.schema for key in declared.inputs or () if key.name not in contradicted}
+    schemas = {key.name: key.schema for key in declared.inputs if key.name not in contradicted}
     return {name: schema for name, schema in schemas.items() if schema} or None
 
 
 def _contradicted(file: File) -> Iterator[tuple[str, Span]]:
     """Yield the inputs of whose type no example has a value, each with the span of the type."""
     declarations = file.template.declarations
-    for key in declarations.inputs or ():
+    for key in declarations.inputs:
         types = declared_types(key.schema)
         span = declarations.value_span("input_keys", key.name, "type")
         if types is None or span is None:
@@ -371,7 +371,7 @@ def _expected(
             name = str(field or column.removeprefix("expected_"))
             if name in properties and (field or column.startswith("expected_")):
                 found |= {column: name, name: name}
-    inputs = {key.name for key in file.template.declarations.inputs or ()}
+    inputs = {key.name for key in file.template.declarations.inputs}
     yield from ((column, name) for column, name in found.items() if column not in inputs)
 
 

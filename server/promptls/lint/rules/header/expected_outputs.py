@@ -186,9 +186,9 @@ def _in_chunk(chunk: Chunk, known: AnyMapping[str, _Fact]) -> Iterator[Finding]:
 
 def _problem_of(file: File, name: str) -> str:
     """Return the problem of a listed key that its part does not read, or an empty text."""
-    declared = file.template.declarations.inputs
-    if declared is not None:
-        if name in {key.name for key in declared}:
+    declarations = file.template.declarations
+    if declarations.declares_inputs:
+        if name in declarations.schemas:
             return ""
         return f"Prompt Poet refuses data without `{name}`, and `input_keys` does not have it"
     contract = contract_of(file.snapshot, file.path)

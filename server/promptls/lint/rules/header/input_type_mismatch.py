@@ -100,9 +100,9 @@ def _declarations(file: File) -> Iterator[tuple[str, Mapping[str, DeclaredInput]
 
     A file without declared inputs is checked against the declarations of the templates that include it.
     """
-    own = file.template.declarations.inputs
-    if own is not None:
-        typed = _typed(own, frozenset())
+    own = file.template.declarations
+    if own.declares_inputs:
+        typed = _typed(own.inputs, frozenset())
         yield file.path, {**typed, **_typed_parameters(file, typed)}, ""
         return
     entries: set[str] = set()
@@ -111,7 +111,7 @@ def _declarations(file: File) -> Iterator[tuple[str, Mapping[str, DeclaredInput]
         if chain.reference is None or template is None or chain.entry in entries:
             continue
         entries.add(chain.entry)
-        typed = _typed(template.declarations.inputs or (), chain.bound)
+        typed = _typed(template.declarations.inputs, chain.bound)
         yield chain.entry, typed, f" (in `{PurePath(chain.entry).name}`, which this file is included from)"
 
 

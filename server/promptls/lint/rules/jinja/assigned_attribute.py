@@ -118,7 +118,7 @@ def _is_of_data(file: File, name: str) -> bool:
 
 def _declared_as_data(file: File) -> frozenset[str]:
     """Return the inputs with a declared type, which are never namespaces."""
-    return frozenset(key.name for key in file.template.declarations.inputs or () if key.schema.get("type"))
+    return frozenset(key.name for key in file.template.declarations.inputs if key.schema.get("type"))
 
 
 def _is_loop_over_data(file: File, binding: Binding) -> bool:

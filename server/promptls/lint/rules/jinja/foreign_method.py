@@ -245,7 +245,7 @@ def _is_declared(file: File, method: Attribute) -> bool:
     target = method.target
     while isinstance(target, Attribute | Item):
         target = target.target
-    typed = {key.name for key in file.template.declarations.inputs or () if key.schema.get("type")}
+    typed = {key.name for key in file.template.declarations.inputs if key.schema.get("type")}
     is_looped = (
         isinstance(target, Name) and target.name in file.template.names.bound_names("for") and bool(typed)
     )

@@ -253,7 +253,7 @@ _NEVER_BOTH: Final = {
 @rule(severity="warning", kinds=PARTS_KINDS)
 def contradicting_uses(file: File) -> Iterator[Finding]:
     """Yield the uses that contradict an earlier one, at most one for each value."""
-    declared = {key.name for key in file.template.declarations.inputs or () if "type" in key.schema}
+    declared = {key.name for key in file.template.declarations.inputs if "type" in key.schema}
     shapes = used_shapes(file.template)
     suspicious = {name for name, shape in shapes.items() if name not in declared and _is_suspicious(shape)}
     if not suspicious:
@@ -350,7 +350,7 @@ _OF_SEQUENCES: Final = _OF_LISTS | {
 
 def _types_and_texts(file: File) -> tuple[dict[str, type], frozenset[str]]:
     """Return the types of variables that the file sets, and the inputs that are declared as texts."""
-    inputs = file.template.declarations.inputs or ()
+    inputs = file.template.declarations.inputs
     texts = {key.name for key in inputs if key.schema.get("type") == "string"}
     return types_of_variables(file), frozenset(texts - file.template.names.all_bound_names)
 

@@ -259,7 +259,7 @@ def _fields_of(file: File, name: str) -> set[str]:
     shapes = [used_shapes(file.template).get(name)]
     shapes += [dict(call.given).get(name) for call in calls_to(file.snapshot, file.path)]
     elements = [element_of(each) for each in shapes if each is not None]
-    declared = {key.name: key.schema for key in file.template.declarations.inputs or ()}
+    declared = file.template.declarations.schemas
     schema = sampled_schemas(file).get(name) or declared.get(name, {})
     items = schema.get("items") if isinstance(schema, dict) else None
     fields = items.get("properties") if isinstance(items, dict) else None

@@ -264,7 +264,7 @@ _VALUES: Final = frozenset({"value", "val", "v"})
 
 def _loops(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
     """Yield the loops over pairs of a mapping that do not call `items`, and misspelled methods in loops."""
-    mappings = {key.name for key in declarations.inputs or () if key.schema.get("type") == "object"}
+    mappings = {key.name for key in declarations.inputs if key.schema.get("type") == "object"}
     for start, statement in loops_in(chunk):
         target, source = next(iter(statement.targets), None), statement.expressions[0]
         items = target.items if isinstance(target, Collection) else ()
@@ -378,7 +378,7 @@ def _is_declared(node: Attribute, declarations: Declarations) -> bool:
     """Return whether the attribute is a declared key of an input."""
     if not isinstance(node.target, Name):
         return False
-    for key in declarations.inputs or ():
+    for key in declarations.inputs:
         properties = key.schema.get("properties")
         if key.name == node.target.name and isinstance(properties, dict):
             return node.name in properties

@@ -135,7 +135,7 @@ def _structures(file: File) -> _Structures:
         return _Structures({}, {})
     template = file.template
     names = template.names
-    declared = {key.name: key.schema for key in template.declarations.inputs or ()}
+    declared = template.declarations.schemas
     schemas = {**sampled_schemas(file), **{name: schema for name, schema in declared.items() if schema}}
     inputs = names.input_names - no_inputs(template)
     types = LiteralTypes(file)

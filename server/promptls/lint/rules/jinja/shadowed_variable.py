@@ -70,7 +70,7 @@ Step = tuple[NameEvent, int]
 @rule(severity="information", kinds=JINJA_KINDS)
 def shadowed_variable(file: File) -> Iterator[Finding]:
     """Yield the names that hide another name."""
-    inputs = {key.name: key.span for key in file.template.declarations.inputs or ()}
+    inputs = {key.name: key.span for key in file.template.declarations.inputs}
     resolver = Resolver()
     for event, start in _hiding_steps(file.template.source.root, resolver, frozenset(inputs), 0):
         if event.action == "open":

@@ -189,7 +189,7 @@ def _renamed_input(file: File, name: str, new: str) -> Iterator[Fix]:
     declarations = file.template.declarations
     is_known = len([*file.template.names.references_of(new)]) > 1 or new in given_names(file)
     if is_known and not any(name in example.data for example in declarations.examples):
-        for declared in declarations.inputs or ():
+        for declared in declarations.inputs:
             if declared.name == name:
                 yield Fix(f"Rename `{name}` in `input_keys` to `{new}`", (Edit(declared.span, new),))
 

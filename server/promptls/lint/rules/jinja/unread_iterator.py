@@ -316,7 +316,7 @@ def _is_reversed_list(file: File, node: Expression) -> bool | None:
     names = file.template.names
     if not isinstance(target, Name) or target.name in names.all_bound_names:
         return False
-    declared = {key.name: key.schema for key in file.template.declarations.inputs or ()}
+    declared = file.template.declarations.schemas
     schema = declared.get(target.name) or sampled_schemas(file).get(target.name, {})
     return bool(schema.get("type") == "array") if schema or declared else None
 

@@ -272,9 +272,7 @@ def _is_looped(file: File, argument: Expression, text: str) -> bool:
     root: Expression = argument
     while isinstance(root, Attribute):
         root = root.target
-    if not isinstance(root, Name) or root.name in {
-        key.name for key in file.template.declarations.inputs or ()
-    }:
+    if not isinstance(root, Name) or root.name in {key.name for key in file.template.declarations.inputs}:
         return False
     if isinstance(argument, Name):
         return argument.name in looped_names(file.chunks) - file.template.names.all_bound_names

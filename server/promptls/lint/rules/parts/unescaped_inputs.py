@@ -154,7 +154,7 @@ def _in_double_quotes(chunk: Chunk) -> Iterator[Finding]:
 
 def _places(file: File) -> Iterator[RepeatedFinding]:
     template = file.template
-    schemas = {key.name: key.schema for key in template.declarations.inputs or ()}
+    schemas = template.declarations.schemas
     others = no_inputs(template)
     for start, chunk, value in _unquoted(file):
         is_whole = _is_whole(chunk, value)
@@ -258,7 +258,7 @@ class _Inputs:
 
 def _inputs_of(file: File) -> _Inputs:
     template = file.template
-    schemas = {key.name: key.schema for key in template.declarations.inputs or ()}
+    schemas = template.declarations.schemas
     names = template.names.input_names - no_inputs(template)
     return _Inputs(names, schemas, used_shapes(template), analyzes(template))
 

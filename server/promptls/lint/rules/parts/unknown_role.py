@@ -109,7 +109,7 @@ _PRINTED_PATH: Final = re.compile(r"[\"']?\{\{-?\s*\w+(?:\.\w+|\[['\"]?\w+['\"]?
 def _in_samples(file: File, roles: list[str]) -> Iterator[Finding]:
     """Yield the roles that print a text of a sample that is no role."""
     samples = samples_of(file)
-    declared = {key.name: key.schema for key in file.template.declarations.inputs or ()}
+    declared = file.template.declarations.schemas
     found: dict[Span, Finding] = {}
     for span, path in printed_roles(file.template) if samples else ():
         if not _PRINTED_PATH.fullmatch(file.template.source.slice(span)):

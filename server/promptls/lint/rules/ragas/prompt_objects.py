@@ -284,7 +284,7 @@ def _suggested(template: Template, key: str) -> str | None:
     declarations = template.declarations
     examples, output = declarations.examples, declarations.data.get("output_key")
     shown = [name for name in examples[0].data if isinstance(name, str)] if examples else []
-    if output is None and declarations.inputs is None and len(shown) > 1:
+    if output is None and not declarations.declares_inputs and len(shown) > 1:
         output = next((name for name in _OUTPUTS if name in shown), shown[-1])
         if key == "output_key":
             return str(output)
@@ -292,7 +292,7 @@ def _suggested(template: Template, key: str) -> str | None:
         inputs = [name for name in shown if name != output]
         return f"[{', '.join(inputs)}]" if inputs else None
     if key == "output_key":
-        inputs = [each.name for each in declarations.inputs or ()]
+        inputs = [each.name for each in declarations.inputs]
         others = [name for name in shown if name not in inputs]
         return others[0] if len(others) == 1 and inputs else "output"
     return {"instruction": BLANK, "examples": "[]"}.get(key)
@@ -304,7 +304,7 @@ def output_key_in_inputs(file: File) -> Iterator[Finding]:
     declarations = file.template.declarations
     output = declarations.data.get("output_key")
     span = declarations.value_span("output_key")
-    if span is not None and any(key.name == output for key in declarations.inputs or ()):
+    if span is not None and any(key.name == output for key in declarations.inputs):
         edit = _without(file, str(output))
         fixes = () if edit is None else (Fix(f"Remove `{output}` from `input_keys`", (edit,)),)
         yield Finding(span, f"`{output}` is an input as well", fixes)
@@ -374,10 +374,10 @@ _FIELD: Final = re.compile(r"\{(\w+)(?:![rsa])?(?::[^{}]*)?\}")
 def unescaped_brace(file: File) -> Iterator[Finding]:
     """Yield the braces that Python would read as fields."""
     root = file.template.root
-    declared = file.template.declarations.inputs
-    if root is None or declared is None:
+    declarations = file.template.declarations
+    if root is None or not declarations.declares_inputs:
         return
-    inputs = [key.name for key in declared]
+    inputs = [key.name for key in declarations.inputs]
     scalars: list[Scalar] = []
     instruction = root.value("instruction")
     if isinstance(instruction, Scalar):
