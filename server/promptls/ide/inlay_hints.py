@@ -122,7 +122,7 @@ def _include_hints(
 
 def _behind_tag(template: Template, offset: int) -> int:
     located = template.source.located(offset)
-    tag = located.chunk.tag_at(offset - located.start)
+    tag = located.tag_at(offset)
     return located.start + tag.span.end if tag is not None else offset
 
 

@@ -441,3 +441,7 @@ class Located:
     index: int
     start: int
     first_line: int
+
+    def tag_at(self, offset: int) -> Tag | None:
+        """Return the tag that contains the character at an offset of the file."""
+        return self.chunk.tag_at(offset - self.start)

@@ -149,5 +149,5 @@ def _imports(snapshot: Snapshot, path: str, template: Template) -> Iterator[tupl
 
 def _statement(template: Template, reference: TemplateReference) -> Statement | None:
     located = template.source.located(reference.span.start)
-    tag = located.chunk.tag_at(reference.span.start - located.start)
+    tag = located.tag_at(reference.span.start)
     return tag_tree(tag).statement if tag is not None else None

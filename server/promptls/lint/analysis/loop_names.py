@@ -101,7 +101,7 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
             possible |= only
         possible |= singulars.get(_looped_input(file, binding), set()) if singulars else set()
         for name in sorted(certain | possible):
-            references = [each for each in names.references_of(name) if each.binding is None]
+            references = names.free_references_of(name)
             if all(_is_inside(file, reference, binding) for reference in references):
                 yield from (LoopTypo(each, binding, name in certain) for each in references)
 
@@ -253,7 +253,7 @@ def singular_lists(file: File) -> Iterator[SingularList]:
         plural = next(
             (each for each in plurals(name) if each in names.bound_names("set") | names.input_names), None
         )
-        references = [each for each in names.references_of(name) if each.binding is None]
+        references = names.free_references_of(name)
         if plural is None or not all(_is_looped(file, each) for each in references):
             continue
         binding = next((each for each in names.bindings_of("set") if each.name == plural), None)

@@ -89,7 +89,7 @@ def _namespaces(chunk: Chunk) -> frozenset[str]:
         statement = statement_of(tag)
         match statement.expressions[:1] if statement is not None and statement.keyword == "set" else ():
             case (Call(function=Name(name="namespace")),) if statement is not None:
-                found |= {target.name for target in statement.targets if isinstance(target, Name)}
+                found |= {*statement.target_names}
     return frozenset(found)
 
 

@@ -126,7 +126,7 @@ def _sets_itself(file: File, name: str, binding: Binding, reference: NameReferen
     if name in file.template.names.bound_names("for") or binding.kind != "set":
         return False
     located = file.template.source.located(reference.span.start)
-    tag = located.chunk.tag_at(reference.span.start - located.start)
+    tag = located.tag_at(reference.span.start)
     return tag is not None and tag.span.start <= binding.span.start - located.start < tag.span.end
 
 
@@ -299,7 +299,7 @@ def undeclared_in_includes(file: File) -> Iterator[Finding]:
 def _is_unfinished(template: Template, span: Span) -> bool:
     """Return whether a name is in an unclosed tag, and may still change."""
     located = template.source.located(span.start)
-    tag = located.chunk.tag_at(span.start - located.start)
+    tag = located.tag_at(span.start)
     return tag is not None and bool(tag.unclosed)
 
 
@@ -394,7 +394,7 @@ def may_be_read_in_broken_text(file: File, name: str, known: Span) -> bool:
         if found or problem.language != "jinja":
             continue
         located = source.located(problem.span.start)
-        tag = located.chunk.tag_at(problem.span.start - located.start)
+        tag = located.tag_at(problem.span.start)
         if tag is None:
             continue
         start = located.start + tag.span.start

@@ -67,7 +67,7 @@ _REMOVE: Final = "Remove this tag"
 def jinja_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
     """Return the fixes for a Jinja error of the file; none if the intended meaning is unclear."""
     located = template.source.located(problem.span.start)
-    tag = located.chunk.tag_at(problem.span.start - located.start)
+    tag = located.tag_at(problem.span.start)
     if tag is None:
         return ()
     place = tag.span.shifted(located.start)
@@ -242,7 +242,7 @@ def _swapped(source: Source, problem: SyntaxProblem) -> Iterator[Fix]:
     tags = []
     for each in problem.related:
         located = source.located(each.span.start)
-        tag = located.chunk.tag_at(each.span.start - located.start)
+        tag = located.tag_at(each.span.start)
         if tag is None:
             return
         tags.append((tag.span.shifted(located.start), tag.text))
@@ -265,7 +265,7 @@ def _missing_end(
     if problem.related and not (keyword == "set" and on_line.strip()):
         place = problem.related[0].span.start
         closing = source.located(place)
-        end_tag = closing.chunk.tag_at(place - closing.start)
+        end_tag = closing.tag_at(place)
         if end_tag is not None:
             at = closing.start + end_tag.span.start
             before = source.line_span(source.line_column(at).line).start

@@ -194,6 +194,10 @@ class FileNames:
         if name in self.read_names:
             yield from self.references_by_name[name]
 
+    def free_references_of(self, name: str) -> list[scopes.NameReference]:
+        """Return the references of a variable that nothing in the file binds."""
+        return [each for each in self.references_of(name) if each.binding is None]
+
     def searched_references(self, name: str) -> Iterator[scopes.NameReference]:
         """Yield the same for callers that stop early: chunks are resolved one after the other."""
         for located, resolver in self.scopes_where(lambda piece: name in _read_names(piece)):

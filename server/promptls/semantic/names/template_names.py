@@ -23,7 +23,7 @@ from promptls.text.positions import Span
 def placed_statement_at(template: Template, offset: int) -> tuple[Statement, int] | None:
     """Return the statement of the tag around `offset`, and the offset of the tag."""
     located = template.source.located(offset)
-    tag = located.chunk.tag_at(offset - located.start)
+    tag = located.tag_at(offset)
     if tag is None or tag.kind != "statement":
         return None
     return tag_tree(tag).statement, located.start + tag.span.start

@@ -492,7 +492,7 @@ def _never_closed(source: Source, opening: BlockTag, max_chunks: int) -> SyntaxP
     to the right than the end tag.
     """
     located = source.located(opening.span.start)
-    own = located.chunk.tag_at(opening.span.start - located.start)
+    own = located.tag_at(opening.span.start)
     assert own is not None
     if own.unclosed and opening.keyword == "set":
         return None  # with a `=` added, it will not be a block

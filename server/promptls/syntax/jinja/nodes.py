@@ -186,6 +186,11 @@ class Statement:
         return self.expressions[0] if self.expressions else None
 
     @property
+    def target_names(self) -> list[str]:
+        """The names that the tag binds, without lists of names."""
+        return [each.name for each in self.targets if isinstance(each, Name)]
+
+    @property
     def read(self) -> tuple[Expression, ...]:
         """The expressions that the tag reads, with the condition of a loop."""
         return self.expressions if self.loop_test is None else (*self.expressions, self.loop_test)

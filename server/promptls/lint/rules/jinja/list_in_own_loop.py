@@ -175,7 +175,7 @@ def _loop_around(file: File, span: Span) -> _Loop | None:
     statement = statement_at(file.template, blocks[-1].opening) if blocks else None
     if statement is None or not statement.expressions:
         return None
-    variables = [each.name for each in statement.targets if isinstance(each, Name)]
+    variables = statement.target_names
     return _Loop(blocks[-1], variables[0], statement.expressions[0]) if len(variables) == 1 else None
 
 
@@ -327,7 +327,7 @@ def _element(file: File, name: str, span: Span) -> str | None:
         statement = statement_at(file.template, block.opening) if block.keyword == "for" else None
         if statement is None or block.branch:
             continue
-        targets = [each.name for each in statement.targets if isinstance(each, Name)]
+        targets = statement.target_names
         if name in targets:
             return None
         source = statement.first

@@ -211,7 +211,7 @@ def _lost_after_loops(file: File) -> Iterator[Finding]:
     suspicious -= given_names(file)
     for name in sorted(suspicious):
         bindings = [each for each in names.bindings_of("set") if each.name == name]
-        references = [each for each in names.references_of(name) if each.binding is None]
+        references = names.free_references_of(name)
         around = [file.template.branches.at(each.span.start) for each in bindings]
         first = min(each.span.start for each in bindings)
         if all(any(block.keyword == "for" for block in blocks) for blocks in around) and all(
@@ -242,7 +242,7 @@ def _after_loops(file: File, misspelled: frozenset[str]) -> Iterator[Finding]:
     for name in sorted(suspicious):
         bindings = [each for each in names.bindings_of("for") if each.name == name]
         chunks = {file.template.source.located(each.span.start).start for each in bindings}
-        references = [each for each in names.references_of(name) if each.binding is None]
+        references = names.free_references_of(name)
         first = min(each.span.start for each in bindings)
         if all(
             each.span.start > first
@@ -370,7 +370,7 @@ def _before_import(file: File) -> Iterator[Finding]:
     suspicious -= names_in_includers(file) | given_names(file)
     for name in sorted(suspicious):
         bindings = _bindings(file, name)
-        free = [each for each in names.references_of(name) if each.binding is None]
+        free = names.free_references_of(name)
         is_outside = not file.template.branches.at(bindings[0].span.start)
         if is_outside and len(bindings) == 1:
             for reference in free:
@@ -461,7 +461,7 @@ def _misspelled_parameters(file: File) -> Iterator[Finding]:
     of_loops = unknown & names.bound_names("for") if len(unread) == 1 else frozenset()
     for binding in unread:
         for name in sorted({*like(binding.name)} | of_loops):
-            references = [each for each in names.references_of(name) if each.binding is None]
+            references = names.free_references_of(name)
             is_misspelled = len(name) >= _MIN_PARAMETER and is_close(name, binding.name)
             if (is_misspelled or name in of_loops) and all(
                 binding.name in names_in_scope(names, each.span.start) for each in references

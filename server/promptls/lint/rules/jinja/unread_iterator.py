@@ -97,14 +97,9 @@ def _events(chunk: Chunk) -> tuple[_Event, ...]:
             found.append(_Event(block.action, block.keyword, tag.span))
         if statement.loop_test is not None:
             found += _reads(statement.loop_test, start)
-        found += [_Event("set", name, tag.span) for name in _set_names(statement)]
+        if statement.keyword == "set":
+            found += [_Event("set", name, tag.span) for name in statement.target_names]
     return tuple(found)
-
-
-def _set_names(statement: Statement) -> Iterator[str]:
-    for target in statement.targets if statement.keyword == "set" else ():
-        if isinstance(target, Name):
-            yield target.name
 
 
 def _reads(expression: Expression, start: int) -> Iterator[_Event]:

@@ -260,7 +260,7 @@ def _variables(file: File) -> Iterator[Finding]:
     meant |= {each.plural for each in singular_lists(file)} if found else set()
     for binding in found:
         located = file.template.source.located(binding.span.start)
-        tag = located.chunk.tag_at(binding.span.start - located.start)
+        tag = located.tag_at(binding.span.start)
         statement = tag_tree(tag).statement if tag is not None else None
         has_effect = statement is not None and any(map(_has_side_effect, statement.expressions))
         is_broken = tag is not None and has_tag_problem(located.chunk, tag.span)

@@ -82,7 +82,7 @@ def _marked(chunk: Chunk) -> Iterator[Marked]:
             yield from _in_tag(chunk, tag, "")
         elif tag.kind == "statement":
             statement = tag_tree(tag).statement
-            names = [each.name for each in statement.targets if isinstance(each, Name)]
+            names = statement.target_names
             if statement.keyword in {"set", "with", "for"} and len(names) == 1:
                 yield from _in_tag(chunk, tag, names[0])
     owned = list(_bodies(chunk))
@@ -100,7 +100,7 @@ def _bodies(chunk: Chunk) -> Iterator[Marked]:
     for pair in chunk_blocks(chunk).pairs:
         opening, closing = chunk.tags[pair.opening], chunk.tags[pair.closing]
         statement = tag_tree(opening).statement
-        targets = [each.name for each in statement.targets if isinstance(each, Name)]
+        targets = statement.target_names
         body = Span(opening.span.end, closing.span.start)
         if pair.keyword == "macro":
             yield Marked("", body, statement.name, "macro")
@@ -132,7 +132,7 @@ def _printing(chunk: Chunk) -> frozenset[tuple[str, str]]:
         if tag.kind not in {"output", "statement"}:
             continue
         statement = tag_tree(tag).statement
-        targets = [each.name for each in statement.targets if isinstance(each, Name)]
+        targets = statement.target_names
         taker = targets[0] if len(targets) == 1 else ""
         if tag.kind == "statement" and statement.keyword not in {"set", "with", "for", "call"}:
             continue

@@ -283,7 +283,7 @@ def _glued_includes(file: File) -> Iterator[Finding]:
 
 def _tag_at(file: File, place: int) -> Span | None:
     located = file.template.source.located(place)
-    tag = located.chunk.tag_at(place - located.start)
+    tag = located.tag_at(place)
     return tag.span.shifted(located.start) if tag is not None else None
 
 
