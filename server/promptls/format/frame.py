@@ -200,7 +200,7 @@ def is_silent(chunk: Chunk, gap: Span, column: int) -> bool:
     Such lines are outside of every scalar for any data: the text of a scalar is indented by more than its
     key.
     """
-    tags = [tag for tag in chunk.tags if gap.start < tag.span.end and tag.span.start < gap.end]
+    tags = chunk.tags_at(gap)
     if _is_glued(chunk, gap) or any(
         _prints(tag) or not gap.start <= tag.span.start < tag.span.end <= gap.end for tag in tags
     ):

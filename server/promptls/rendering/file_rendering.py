@@ -65,7 +65,7 @@ def name_pattern(chunk: Chunk, part: Part, *, is_alone: bool) -> NamePattern | N
     start, end = value.span
     if chunk.text[start:end].startswith(_QUOTES):
         start, end = start + 1, end - 1
-    tags = [tag for tag in chunk.tags if tag.span.start < end and tag.span.end > start]
+    tags = [*chunk.tags_at(Span(start, end))]
     statements = [tag for tag in tags if tag.kind == "statement"]
     if statements:  # the output of a branch or a loop is unknown
         covered = [(statements[0].span.start, statements[-1].span.end)]

@@ -214,6 +214,14 @@ def items_in(
             yield located, item
 
 
+def chunks_with(
+    chunks: ChunkList, names_in: Callable[[Piece], frozenset[Item]], names: frozenset[Item]
+) -> Iterator[Located]:
+    """Yield the chunks that have any of the names, by a summary with the names of a chunk."""
+    if names:
+        yield from chunks.where(lambda piece: not names.isdisjoint(names_in(piece)))
+
+
 def placed_items(
     of_chunk: Callable[[Chunk], Iterable[Item]], shifted: Callable[[Item, int], Item]
 ) -> Callable[[ChunkList], tuple[Item, ...]]:

@@ -49,7 +49,7 @@ from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import OpenBlock
 from promptls.semantic.types.shape import element_of, keys_of
 from promptls.syntax.chunk import Chunk, Located, chunk_fact
-from promptls.syntax.facts import summary, union
+from promptls.syntax.facts import chunks_with, summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name
 from promptls.syntax.jinja.problems import expressions_in, loops_in, tag_tree
 from promptls.text.positions import Span
@@ -129,9 +129,7 @@ def _attributes_of_lists(file: File, reported: set[Span]) -> Iterator[Finding]:
         for located in (file.chunks.where(_owners) if suspicious else ())
         for name, attribute, _ in _read_attributes(located.chunk)
     )
-    for located in (
-        file.chunks.where(lambda piece: not suspicious.isdisjoint(_owners(piece))) if suspicious else ()
-    ):
+    for located in chunks_with(file.chunks, _owners, suspicious):
         for name, attribute, place in _read_attributes(located.chunk):
             span = place.shifted(located.start)
             element = _element(file, name, span) if name in suspicious and span not in reported else None
@@ -182,8 +180,8 @@ def _loop_around(file: File, span: Span) -> _Loop | None:
 def _owners_in_loops(file: File) -> Iterator[Finding]:
     """Yield the tags in a loop that print the owner of its list, if nothing reads the variable of the loop."""
     suspicious = _printed_names(file.chunks) & _owners_of_lists(file.chunks)
-    for located in file.chunks.where(lambda piece: not suspicious.isdisjoint(_printed_names(piece))):
-        for name, place, *_ in _printed(located.chunk) if suspicious else ():
+    for located in chunks_with(file.chunks, _printed_names, suspicious):
+        for name, place, *_ in _printed(located.chunk):
             span = place.shifted(located.start)
             loop = _loop_around(file, span) if name in suspicious else None
             owner = loop.source.target if loop is not None and isinstance(loop.source, Attribute) else None
@@ -220,11 +218,7 @@ def _inputs_for_fields(file: File) -> Iterator[Finding]:
     printed = _printed_names(file.chunks) & file.template.names.input_names if lists else frozenset()
     fields = {each: _fields_of(file, each) for each in lists} if printed else {}
     suspicious = printed & frozenset().union(*fields.values())
-    for located in (
-        file.chunks.where(lambda piece: not suspicious.isdisjoint(_printed_names(piece)))
-        if suspicious
-        else ()
-    ):
+    for located in chunks_with(file.chunks, _printed_names, suspicious):
         for name, place, *_ in _printed(located.chunk):
             span = place.shifted(located.start)
             loop = _loop_around(file, span) if name in suspicious else None
@@ -268,9 +262,7 @@ def _fields_of(file: File, name: str) -> set[str]:
 
 def _printed_lists(file: File) -> Iterator[Finding]:
     suspicious = _printed_names(file.chunks) & looped_names(file.chunks)
-    if not suspicious:
-        return
-    for located in file.chunks.where(lambda piece: not suspicious.isdisjoint(_printed_names(piece))):
+    for located in chunks_with(file.chunks, _printed_names, suspicious):
         for name, place, is_passed_on, may_be_of_list in _printed(located.chunk):
             span = place.shifted(located.start)
             element = _element(file, name, span) if name in suspicious else None

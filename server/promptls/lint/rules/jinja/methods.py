@@ -109,7 +109,7 @@ from promptls.lint.analysis.namespaces import namespace_names
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk, each_chunk_given, rule
 from promptls.semantic.header import Declarations
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import items_in, summary, union
+from promptls.syntax.facts import chunks_with, items_in, summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Expression, Filter, Item, Name
 from promptls.syntax.jinja.problems import expressions_in, loops_in, uncalled_attributes
 from promptls.text.positions import Span
@@ -196,8 +196,8 @@ def uncalled_method(file: File) -> Iterator[Finding]:
     names -= file.template.names.bound_names("set") | file.template.names.bound_names("import")
     read = _read_methods(file.chunks)
     names = frozenset(name for name in names if not {f"{name}.{each}" for each in _MAYBE} <= read)
-    for located in file.chunks.where(lambda piece: not names.isdisjoint(_suspicious_names(piece))):
-        for name, span in _suspicious(located.chunk) if names else ():
+    for located in chunks_with(file.chunks, _suspicious_names, names):
+        for name, span in _suspicious(located.chunk):
             if name in names:
                 fix = Fix("Insert `()`", (Edit.insert(span.end, "()"),))
                 message = "if this is a text, this is the method itself; `()` calls it"

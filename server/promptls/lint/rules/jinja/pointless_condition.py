@@ -60,7 +60,7 @@ from promptls.lint.rule import (
 )
 from promptls.semantic.names.template_names import placed_statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import summary, union
+from promptls.syntax.facts import chunks_with, summary, union
 from promptls.syntax.jinja.blocks import block_tags, loose_tags
 from promptls.syntax.jinja.file_blocks import FileBlock, blocks_across, blocks_inside
 from promptls.syntax.jinja.nodes import (
@@ -134,8 +134,8 @@ def _printed_empty(file: File) -> Iterator[Finding]:
     """Yield the variables that a block prints whose condition is that they are empty or undefined."""
     suspicious = _denied_names(file.chunks) & _printed_names(file.chunks)
     found: dict[Span, Finding] = {}
-    for located in file.chunks.where(lambda piece: not suspicious.isdisjoint(_printed_names(piece))):
-        for name, place in _printed(located.chunk) if suspicious else ():
+    for located in chunks_with(file.chunks, _printed_names, suspicious):
+        for name, place in _printed(located.chunk):
             span = place.shifted(located.start)
             reference = file.template.names.reference_at(span) if name in suspicious else None
             if reference is None or reference.binding is not None:

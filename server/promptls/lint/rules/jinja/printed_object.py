@@ -55,7 +55,7 @@ from promptls.semantic.printed_inputs import (
     schema_at,
 )
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import items_in, summary, union
+from promptls.syntax.facts import chunks_with, items_in, summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Expression, Name, Statement
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
@@ -179,7 +179,7 @@ def _printed_functions(file: File) -> Iterator[Finding]:
     names = file.template.names
     functions = (names.called_names & GLOBALS) | {"escape_special_characters", "loop"}
     suspicious = (_whole_names(file.chunks) & functions) - names.all_bound_names
-    for located in file.chunks.where(lambda piece: not suspicious.isdisjoint(_whole_names(piece))):
+    for located in chunks_with(file.chunks, _whole_names, suspicious):
         for name, place in _whole(located.chunk):
             span = place.shifted(located.start)
             if name == "loop" and name in suspicious:

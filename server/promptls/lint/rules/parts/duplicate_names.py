@@ -88,7 +88,7 @@ from promptls.lint.rules.header.example_entries import meant_by_repeated_input
 from promptls.semantic.kind import Kind
 from promptls.semantic.parts import OpenBlock, chunk_branches, chunk_items, part_names
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import placed_items, summary, union
+from promptls.syntax.facts import chunks_with, placed_items, summary, union
 from promptls.syntax.jinja.blocks import block_tags
 from promptls.syntax.jinja.file_blocks import block_at
 from promptls.syntax.source import Layout, Source
@@ -454,10 +454,10 @@ def _numbered_as_in_loops(file: File) -> Iterator[Finding]:
     both = _counted(file.chunks) & _numbered(file.chunks)
     of_loops = {
         around: span.shifted(located.start)
-        for located in (file.chunks.where(lambda piece: not both.isdisjoint(_counted(piece))) if both else ())
+        for located in chunks_with(file.chunks, _counted, both)
         for around, span in _counted_names(located.chunk).items()
     }
-    for located in file.chunks.where(lambda piece: not both.isdisjoint(_numbered(piece))) if both else ():
+    for located in chunks_with(file.chunks, _numbered, both):
         for around, places in _numbered_names(located.chunk).items():
             loop = of_loops.get(around)
             for span in (place.shifted(located.start) for place in places if loop is not None):

@@ -457,7 +457,7 @@ def _renamed(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
 def _fixes(chunk: Chunk, span: Span) -> tuple[Fix, ...]:
     """Return the fix that doubles the braces; none in a raw block or for a single unmatched brace."""
     text = chunk.slice(span)
-    if any(tag.span.start < span.end and span.start < tag.span.end for tag in chunk.tags) or text[-1] != "}":
+    if chunk.tags_at(span) or text[-1] != "}":
         return ()
     doubled = text.replace("{", "{{").replace("}", "}}")
     return (Fix("Write the braces twice", (Edit(span, f"{{% raw %}}{doubled}{{% endraw %}}"),)),)

@@ -296,7 +296,7 @@ def _tags_alone(chunk: Chunk, offset: int) -> _Line:
     """Return the tags on the line of an offset; nothing if they print, trim, or something else is there."""
     start = chunk.line_starts[line_column(chunk.line_starts, offset).line]
     end = line_end(chunk.text, start)
-    tags = tuple([tag for tag in chunk.tags if tag.span.start < end and tag.span.end > start])
+    tags = chunk.tags_at(Span(start, end))
     is_inside = all(start <= tag.span.start <= tag.span.end <= end for tag in tags)
     if not is_inside or any(tag.trims_before or tag.trims_after or _prints(tag) for tag in tags):
         return ()
