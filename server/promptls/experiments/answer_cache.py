@@ -26,7 +26,7 @@ from promptls.models.model import Completion, Messages, ModelReference
 from promptls.models.providers import TABLE
 from promptls.models.testing import digest_of
 from promptls.text.errors import UserError
-from promptls.text.format import in_dollars, plural
+from promptls.text.format import first_of, in_dollars, plural
 
 MAX_AGE_DAYS: Final = 90
 """Days after which a cached answer expires."""
@@ -311,8 +311,7 @@ def describe_calls_in_flight(
         return None
     numbers = sorted({call.number for call in calls})
     named = [f"{number} (id {ids[number]})" if number in ids else str(number) for number in numbers]
-    more = f" and {len(named) - _SHOWN_ROWS} more" if len(named) > _SHOWN_ROWS else ""
-    rows = ", ".join(named[:_SHOWN_ROWS]) + more
+    rows = first_of(named, _SHOWN_ROWS)
     price = f", about {in_dollars(cost)}" if cost else ""
     was, they, them = ("was", "it is", "it") if len(calls) == 1 else ("were", "they are", "them")
     end = f"{they} left out" if left else f"{they} made again (`--skip-in-flight` leaves {them} out)"

@@ -12,7 +12,7 @@ from promptls.facts import question
 from promptls.security.files import join_path
 from promptls.semantic.few_shot import FewShot, few_shots
 from promptls.semantic.kind import Kind
-from promptls.text.format import shorten_text
+from promptls.text.format import first_of, shorten_text
 from promptls.text.steps import Steps
 from promptls.workspace.python_experiments import experiments_for
 from promptls.workspace.snapshot import Snapshot
@@ -234,11 +234,10 @@ def shown_rows(found: Iterable[RowFinding]) -> tuple[RowFinding, ...]:
 def _summary(rows: list[RowFinding]) -> RowFinding:
     first = min(rows, key=lambda row: row.line)
     numbers = sorted({row.number for row in rows})
-    more = f" and {len(numbers) - _MAX_NUMBERS} more" if len(numbers) > _MAX_NUMBERS else ""
-    listed = ", ".join(map(str, numbers[:_MAX_NUMBERS]))
+    listed = first_of([*map(str, numbers)], _MAX_NUMBERS)
     message = (
         f"{len(numbers)} rows failed or have a bad score in the last run of `{first.run.experiment}` in"
-        f" `{first.run.prompt.name}`: rows {listed}{more}"
+        f" `{first.run.prompt.name}`: rows {listed}"
     )
     return first._replace(message=message, response="")
 

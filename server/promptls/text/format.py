@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import floor, log10
 from typing import TYPE_CHECKING, Any, Final
 
@@ -48,6 +48,12 @@ def shorten_text(text: str, length: int) -> str:
 def in_code(names: Iterable[object], separator: str = ", ") -> str:
     """Return names as Markdown code, such as "`a`, `b`"."""
     return separator.join(f"`{name}`" for name in names)
+
+
+def first_of(names: Sequence[str], count: int) -> str:
+    """Return the first names, and how many others there are: "a, b and 3 more"."""
+    more = f" and {len(names) - count} more" if len(names) > count else ""
+    return ", ".join(names[:count]) + more
 
 
 def shorten_line(text: str, length: int) -> str:

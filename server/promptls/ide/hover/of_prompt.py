@@ -29,7 +29,7 @@ from promptls.semantic.template import PlacedPart, Template
 from promptls.syntax.yaml.nodes import Entry, Sequence, key_text
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
 from promptls.text.escape import markdown_prose, markdown_text
-from promptls.text.format import plural, shorten_text
+from promptls.text.format import first_of, plural, shorten_text
 from promptls.text.positions import Span
 from promptls.workspace.contract import included_part_names
 from promptls.workspace.snapshot import Snapshot
@@ -161,8 +161,7 @@ def _included(
         [part.name for part in parts] if parts else [_written_name(included, each) for each in included.parts]
     )
     if names:
-        more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-        yield f"{plural(len(names), 'part')}: {', '.join(map(code, names[:_MAX_NAMES]))}{more}"
+        yield f"{plural(len(names), 'part')}: {first_of([*map(code, names)], _MAX_NAMES)}"
     lines = []
     written = latest.template_tokens.get(included.source.text) if latest is not None else None
     if written is not None:

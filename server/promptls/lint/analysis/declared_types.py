@@ -20,7 +20,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
 from promptls.syntax.yaml.nodes import Node, Scalar, Sequence, key_text, nearest_node_at, scalar_text
-from promptls.text.format import in_code
+from promptls.text.format import first_of
 from promptls.text.positions import NOWHERE, Span
 from promptls.text.suggest import is_typo, nearest
 
@@ -472,8 +472,8 @@ def _may_equal(value: object, types: frozenset[str]) -> bool:
 
 def _not_listed(path: Path, compared: Compared, values: list[Any]) -> Finding:
     name = path_text(path)
-    more = f" and {len(values) - _MAX_VALUES} more" if len(values) > _MAX_VALUES else ""
-    message = f"`{name}` is never `{compared.value}`: its `enum` has {in_code(values[:_MAX_VALUES])}{more}"
+    known = first_of([f"`{value}`" for value in values], _MAX_VALUES)
+    message = f"`{name}` is never `{compared.value}`: its `enum` has {known}"
     if not isinstance(compared.value, str):
         return Finding(compared.span, message)
     inside = Span(compared.span.start + 1, compared.span.end - 1)

@@ -24,6 +24,7 @@ from promptls.syntax.jinja.problems import CONSTANTS, expressions_in, tag_proble
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.text.errors import UserError
+from promptls.text.format import first_of
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
 from promptls.workspace.contract import (
@@ -257,8 +258,7 @@ def unprovided_references(file: File) -> Iterator[Unprovided]:
 def describe_entries(found: Unprovided) -> str:
     """Return the names of the entry templates that lack the name, for a message."""
     files = list(dict.fromkeys(f"`{PurePath(chain.entry).name}`" for chain in found.lacking))
-    more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
-    return ", ".join(files[:_MAX_NAMED]) + more
+    return first_of(files, _MAX_NAMED)
 
 
 def include_places(found: Unprovided) -> tuple[RelatedInformation, ...]:
