@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from promptls.cli.main import main
-from promptls.ide.code_actions import apply_edits
+from promptls.ide.code_actions import edited_text
 from promptls.lint.rule import Edit
 from promptls.text.positions import Span
 
@@ -225,5 +225,5 @@ def test_standard_input_without_its_one_name_is_wrong_use(
 
 def test_brought_line_ends_are_those_of_the_text() -> None:
     edit = Edit(Span(3, 3), "x\n")
-    assert apply_edits("a\r\nb\r\n", [edit]) == "a\r\nx\r\nb\r\n"
-    assert apply_edits("a\n\nb\n", [edit]) == "a\n\nx\nb\n"
+    assert edited_text("a\r\nb\r\n", [edit]) == "a\r\nx\r\nb\r\n"
+    assert edited_text("a\n\nb\n", [edit]) == "a\n\nx\nb\n"

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jinja2 import Environment
 
-from promptls.format.frame import apply_edits
 from promptls.format.prompt_file import format_edits, format_text
+from promptls.lint.rule import apply_edits
 from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from support.example_counts import examples

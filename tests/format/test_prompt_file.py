@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.format.frame import apply_edits
 from promptls.format.prompt_file import file_edits, typing_edits
+from promptls.lint.rule import apply_edits
 from promptls.workspace.workspace import Workspace
 
 ROOT = Path("/project")

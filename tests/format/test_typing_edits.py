@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.format.frame import apply_edits
 from promptls.format.prompt_file import edits_after_brace, edits_after_newline
+from promptls.lint.rule import apply_edits
 from promptls.syntax.source import Source
 
 

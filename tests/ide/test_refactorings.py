@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from promptls.dialects.prompt_poet.template_rendering import render
-from promptls.format.frame import apply_edits
 from promptls.ide.refactor import offers
 from promptls.ide.refactor.refactoring import Offer
+from promptls.lint.rule import apply_edits
 from promptls.lint.runner import check
 from promptls.text.positions import Span
 from promptls.workspace.workspace import Workspace

@@ -10,8 +10,8 @@ import pytest
 
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.template_rendering import render
-from promptls.format.frame import apply_edits
 from promptls.ide.refactor import offers
+from promptls.lint.rule import apply_edits
 from promptls.rendering.samples import placeholder_sample
 from promptls.text.positions import Span
 from promptls.workspace.disk import text_on_disk

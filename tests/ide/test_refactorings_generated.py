@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.template_rendering import render
-from promptls.format.frame import apply_edits
 from promptls.ide.refactor import offers
+from promptls.lint.rule import apply_edits
 from promptls.text.positions import Span
 from promptls.workspace.workspace import Workspace
 from support.example_counts import examples

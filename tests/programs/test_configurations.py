@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.code_actions import apply_edits
+from promptls.lint.rule import apply_edits
 from promptls.programs.configurations import findings_in_configuration
 from promptls.settings.project import Project
 from support.configuration_files import FilesOf

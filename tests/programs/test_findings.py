@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.code_actions import apply_edits
+from promptls.lint.rule import apply_edits
 from promptls.programs.findings import findings_of_python
 from promptls.semantic.kind import Kind
 from promptls.workspace.workspace import Workspace

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import promptls
-from promptls.ide.code_actions import apply_edits
+from promptls.lint.rule import apply_edits
 from promptls.programs.library_calls import KEYWORDS, findings_in_library_calls
 from promptls.settings.project import Project
 

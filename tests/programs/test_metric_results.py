@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.code_actions import apply_edits
+from promptls.lint.rule import apply_edits
 from promptls.programs.library_calls import findings_in_library_calls
 from promptls.settings.project import Project
 

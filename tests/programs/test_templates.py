@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.code_actions import apply_edits
-from promptls.lint.rule import Finding
+from promptls.lint.rule import Finding, apply_edits
 from promptls.programs.findings import findings_of_python
 from promptls.programs.templates import hover_in_program, program_lenses
 from promptls.workspace.workspace import Workspace

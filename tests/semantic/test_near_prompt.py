@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from promptls.lint.rule import apply_edits
 from promptls.lint.rules.parts.unanalyzed_files import near_prompt
 from promptls.semantic.kind import Kind, kind_of
 from promptls.syntax.source import Source
@@ -14,7 +15,7 @@ OBJECT = "Instruction: Answer.\nInput_keys: [question]\nOutput_key: answer\n"
 def test_the_capitalized_keys_of_a_prompt_object_are_reported() -> None:
     near = near_prompt(OBJECT)
     assert near is not None
-    assert [text for _, text in near.edits] == ["instruction", "input_keys", "output_key"]
+    assert [edit.text for edit in near.edits] == ["instruction", "input_keys", "output_key"]
 
 
 PART = "- name: a\n  role: user\n  content: Where is my invoice?\n"
@@ -33,8 +34,7 @@ NEAR = {
 def test_the_edits_make_it_a_prompt(text: str, meant: str) -> None:
     near = near_prompt(text)
     assert near is not None
-    for span, new in reversed(near.edits):
-        text = text[: span.start] + new + text[span.end :]
+    text = apply_edits(text, near.edits)
     assert text == meant
 
 

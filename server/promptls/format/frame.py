@@ -15,7 +15,7 @@ from jinja2 import Environment
 from jinja2.exceptions import TemplateSyntaxError
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
-from promptls.lint.rule import Edit
+from promptls.lint.rule import Edit, apply_edits
 from promptls.semantic.parts import chunk_items, value_end
 from promptls.syntax.chunk import Chunk, chunk_fact, cut
 from promptls.syntax.jinja.blocks import chunk_blocks
@@ -312,16 +312,6 @@ def frame_edits(chunk: Chunk) -> FrameEdits:
 def last_frame_edits(chunk: Chunk) -> FrameEdits:
     """Return the same for a file's last chunk, whose last lines are rendered where the file is included."""
     return _proven(chunk, is_last=True)
-
-
-def apply_edits(text: str, edits: tuple[Edit, ...]) -> str:
-    """Return the text with the edits, none of which overlap."""
-    pieces = []
-    position = 0
-    for edit in sorted(edits, key=lambda edit: edit.span):
-        pieces += [text[position : edit.span.start], edit.text]
-        position = edit.span.end
-    return "".join([*pieces, text[position:]])
 
 
 def _proven(chunk: Chunk, *, is_last: bool) -> FrameEdits:

@@ -9,7 +9,6 @@ from typing import Final
 
 from promptls.format.frame import (
     REUSED,
-    apply_edits,
     frame_edits,
     last_frame_edits,
     prints_nothing,
@@ -17,7 +16,7 @@ from promptls.format.frame import (
     same_tokens,
     scalar_texts,
 )
-from promptls.lint.rule import Edit
+from promptls.lint.rule import Edit, apply_edits
 from promptls.semantic.kind import Kind
 from promptls.semantic.parts import chunk_items
 from promptls.semantic.template import Template

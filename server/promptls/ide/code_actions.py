@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
-from promptls.lint.rule import Edit, Finding, Fix
+from promptls.lint.rule import Edit, Finding, Fix, apply_edits
 from promptls.lint.runner import check
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
@@ -88,7 +88,7 @@ def fix_file(
     fixes = 0
     for _ in range(MAX_PASSES):
         chosen = fixes_together(finding for finding in findings if is_selected(finding))
-        after = apply_edits(text, [edit for fix in chosen for edit in fix.edits])
+        after = edited_text(text, [edit for fix in chosen for edit in fix.edits])
         if after in seen:
             break
         seen.add(after)
@@ -124,13 +124,12 @@ def line_edits(before: str, after: str) -> Iterator[Edit]:
             yield Edit(Span(starts[first], starts[last]), "".join(new[other:end]))
 
 
-def apply_edits(text: str, edits: Sequence[Edit]) -> str:
+def edited_text(text: str, edits: Sequence[Edit]) -> str:
     """Return `text` with non-overlapping edits applied; their line breaks are converted to the text's."""
     line_end = "\r\n" if "\r\n" in text and text.count("\n") == text.count("\r\n") else "\n"
-    for edit in sorted(edits, key=lambda edit: edit.span, reverse=True):
-        brought = edit.text.replace("\r\n", "\n").replace("\n", line_end)
-        text = text[: edit.span.start] + brought + text[edit.span.end :]
-    return text
+    return apply_edits(
+        text, [Edit(each.span, each.text.replace("\r\n", "\n").replace("\n", line_end)) for each in edits]
+    )
 
 
 def _syntax_errors(findings: Sequence[Finding]) -> int:

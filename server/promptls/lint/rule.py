@@ -43,6 +43,16 @@ class Edit:
         return cls(Span(offset, offset), text)
 
 
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """Return the text with the edits, of which none overlap; those at one offset are inserted in their order."""
+    pieces = []
+    position = 0
+    for edit in sorted(edits, key=lambda edit: edit.span):
+        pieces += [text[position : edit.span.start], edit.text]
+        position = edit.span.end
+    return "".join([*pieces, text[position:]])
+
+
 @dataclass(frozen=True, slots=True)
 class Fix:
     """Edits that resolve a finding; a preferred fix can be applied without review."""

@@ -18,7 +18,7 @@ from promptls.datasets.dataset_files import open_dataset
 from promptls.dialects.ragas.saved_prompt import form_of
 from promptls.experiments.manifest import prompt_stem
 from promptls.experiments.single_answer import default_model
-from promptls.ide.code_actions import apply_edits
+from promptls.ide.code_actions import edited_text
 from promptls.ide.refactor.refactoring import RefactorSelection
 from promptls.ide.refactor.sections import added_header, added_key
 from promptls.lint.fixes.yaml_edits import indentation, is_flow
@@ -177,7 +177,7 @@ class _Target:
             lines = [f"{margin}- {keys[0]}", *(f"{margin}  {key}" for key in keys[1:])]
             end = line_end(text, last.span.end - (text[last.span.end - 1 : last.span.end] == "\n"))
             edit = Edit.insert(end, "\n" + "\n".join(lines))
-        return SavedData({self.path: apply_edits(text, [edit])}, message)
+        return SavedData({self.path: edited_text(text, [edit])}, message)
 
     def with_row(self, data: Mapping[str, Any], response: str | None) -> SavedData:
         dataset = dataset_path(self.template, self.path)
@@ -234,7 +234,7 @@ class _Target:
                 space = "" if span.start > 0 and text[span.start - 1].isspace() else " "
                 edits.append(Edit(span, f"{space}{value}"))
         if not missing:
-            return apply_edits(text, edits)
+            return edited_text(text, edits)
         tree = declarations.tree
         separator = ", " if tree is not None and is_flow(text, tree.span) else "\n"
         return self._with_key(separator.join(missing), *edits)
@@ -260,12 +260,12 @@ class _Target:
                 raise UsageError(
                     "the declarations are written in braces", FilePlace(self.path), "write one key a line"
                 )
-            return apply_edits(text, [edit, *edits])  # at one offset, a value precedes the next key
+            return edited_text(text, [*edits, edit])  # at one offset, a value precedes the next key
         if self.snapshot.kind(self.path) is not Kind.PARTS:
             raise UsageError("this prompt has no place for it", FilePlace(self.path))
         selection = RefactorSelection(self.snapshot, self.path, self.template, NOWHERE)
         (header,) = added_header(selection).edits
-        return apply_edits(
+        return edited_text(
             text, [Edit(header.span, header.text.replace(CLOSING, f"{written}\n{CLOSING}", 1))]
         )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation, Severity
+from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation, Severity, apply_edits
 from promptls.lint.rules.jinja.single_brace import single_brace
 from promptls.lint.runner import check, check_rendering
 from promptls.programs.configurations import is_configuration
@@ -342,8 +342,8 @@ def _in_program(finding: Finding, path: str, virtual: str, text: str, written: W
 def _fix(fix: Fix, path: str, text: str, written: WrittenTemplate) -> Fix | None:
     """Return the fix mapped to the program, if it results in the same template as the original fix."""
     edits = tuple(Edit(written.span(each.span), _escape(each.text, text, written)) for each in fix.edits)
-    changed = _edit(text, edits)
-    expected = _edit(written.text, fix.edits)
+    changed = apply_edits(text, edits)
+    expected = apply_edits(written.text, fix.edits)
     start = written.characters[0].start
     again = (each for each in written_templates(changed, path) if each.characters[0].start == start)
     found = next(again, None)
@@ -356,9 +356,3 @@ def _escape(added: str, text: str, written: WrittenTemplate) -> str:
     if quotes in {'"""', "'''"}:
         return added
     return added.replace("\\", "\\\\").replace("\n", "\\n").replace(quotes[-1:], f"\\{quotes[-1:]}")
-
-
-def _edit(text: str, edits: tuple[Edit, ...]) -> str:
-    for edit in sorted(edits, key=lambda each: each.span, reverse=True):
-        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
-    return text

@@ -87,8 +87,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _format(snapshot: Snapshot, path: str) -> FormattedFile:
-    from promptls.format.frame import apply_edits
     from promptls.format.prompt_file import file_edits
+    from promptls.lint.rule import apply_edits
     from promptls.semantic.kind import Kind
 
     template = snapshot.template(path)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, pairwise
 from typing import Final
 
-from promptls.lint.rule import Edit, Fix
+from promptls.lint.rule import Edit, Fix, apply_edits
 from promptls.syntax.jinja.builtins import FILTERS, KEYWORDS
 from promptls.syntax.jinja.scanner import Tag, jinja_problem
 from promptls.syntax.jinja.statements import parse_tag
@@ -55,7 +55,7 @@ def in_jinja(tag: Tag, start: int) -> Fix | None:
     edits = next(filter(None, (_ternary(tag, tokens), _operators(tag, tokens))), [])
     if not edits:
         return None
-    written = _apply(tag.text, edits)
+    written = apply_edits(tag.text, edits)
     statement = parse_tag(written, tag.inner_start, tag.inner_end + len(written) - len(tag.text)).statement
     if jinja_problem(written, statement.keyword, opens_block=statement.opens_block):
         return None
@@ -68,12 +68,6 @@ def in_jinja(tag: Tag, start: int) -> Fix | None:
     else:
         title = f"Change to `{written}`"
     return Fix(title, tuple(Edit(edit.span.shifted(start), edit.text) for edit in edits), preferred=True)
-
-
-def _apply(text: str, edits: list[Edit]) -> str:
-    for edit in reversed(edits):
-        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
-    return text
 
 
 def _operators(tag: Tag, tokens: list[Token]) -> list[Edit]:

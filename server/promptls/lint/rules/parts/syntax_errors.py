@@ -114,6 +114,7 @@ from promptls.lint.rule import (
     Finding,
     Fix,
     RelatedInformation,
+    apply_edits,
     rule,
 )
 from promptls.lint.rules.jinja.single_brace import missed_end, spaced_tags
@@ -167,11 +168,8 @@ def _removes(fix: Fix, file: File, problem: SyntaxProblem) -> bool:
     line = source.line_span(source.line_column(problem.span.start).line)
     if len(source) > _MAX_TRIED or any(not _within(edit, line) for edit in fix.edits):
         return True
-    text = source.text
-    end = line.end
-    for edit in sorted(fix.edits, key=lambda each: each.span, reverse=True):
-        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
-        end += len(edit.text) - (edit.span.end - edit.span.start)
+    text = apply_edits(source.text, fix.edits)
+    end = line.end + len(text) - len(source)
     fixed = Template(Source.of(text, source.language))
     return _count(fixed, problem, line.start, end) < _count(file.template, problem, line.start, line.end)
 

@@ -71,7 +71,7 @@ from typing import Final, NamedTuple
 from promptls.dialects.opencompass.vocabulary import EVALUATION_KEYS, INFER_KEYS
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
 from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, rule
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, apply_edits, rule
 from promptls.semantic.kind import Kind, kind_of
 from promptls.syntax.language import Host
 from promptls.syntax.source import Source
@@ -134,7 +134,7 @@ class NearPrompt(NamedTuple):
     span: Span
     message: str
     fix: str
-    edits: tuple[tuple[Span, str], ...]
+    edits: tuple[Edit, ...]
 
 
 def near_prompt(text: str) -> NearPrompt | None:
@@ -158,10 +158,10 @@ def _first_dashed(text: str) -> NearPrompt | None:
     if first is None:
         return None
     span = Span(*first.span("mark"))
-    if not _makes(text, [(span, "- ")], Kind.PARTS):
+    if not _makes(text, [Edit(span, "- ")], Kind.PARTS):
         return None
     message = "this looks like a part, but a prompt is a list of parts: a `-` is missing in front of it"
-    return NearPrompt(span, message, "Begin it with a dash", ((span, "- "),))
+    return NearPrompt(span, message, "Begin it with a dash", (Edit(span, "- "),))
 
 
 def _unmerged(text: str) -> NearPrompt | None:
@@ -172,9 +172,9 @@ def _unmerged(text: str) -> NearPrompt | None:
     return NearPrompt(_line(text, marks[0].start()), CONFLICT_MESSAGE, "", ())
 
 
-def _without(marks: Sequence[re.Match[str]]) -> list[tuple[Span, str]]:
+def _without(marks: Sequence[re.Match[str]]) -> list[Edit]:
     """Return the edits that remove some matches."""
-    return [(Span(*each.span()), "") for each in marks]
+    return [Edit(Span(*each.span()), "") for each in marks]
 
 
 def _line(text: str, start: int) -> Span:
@@ -185,7 +185,7 @@ def _unmerged_includes(file: File) -> NearPrompt | None:
     """Return the place of a conflict in a file that has nothing but tags, of which one includes parts."""
     text = file.template.source.text
     marks = [*CONFLICT.finditer(text)]
-    if not marks or Source.of(_edit(text, _without(marks))).whole.has_content:
+    if not marks or Source.of(apply_edits(text, _without(marks))).whole.has_content:
         return None
     targets = (file.snapshot.resolve(file.path, each) for each in file.template.references)
     kinds = {file.snapshot.kind(target) for target in targets if target is not None}
@@ -197,7 +197,7 @@ def _unmerged_includes(file: File) -> NearPrompt | None:
 def _unspaced(text: str) -> NearPrompt | None:
     """Return edits for tags with white space between `{` and `%`."""
     found = [*_SPACED_TAG.finditer(text)]
-    edits = [(Span(*each.span()), each.group().replace(" ", "")) for each in found]
+    edits = [Edit(Span(*each.span()), each.group().replace(" ", "")) for each in found]
     if not found or not _makes(text, edits, Kind.PARTS):
         return None
     message = "Jinja does not recognize this as a tag: `{` and `%` must be adjacent"
@@ -214,7 +214,7 @@ def _dashed(text: str) -> NearPrompt | None:
     first = keys[0]["key"]
     starts = {key.start() for key in keys if key["key"] == first}
     edits = [
-        (Span(line.start(), line.start()), "- " if line.start() in starts else "  ")
+        Edit.insert(line.start(), "- " if line.start() in starts else "  ")
         for line in _LINE.finditer(text, min(starts))
         if line.start() in starts or not is_indented
     ]
@@ -233,13 +233,13 @@ def _unwrapped(text: str) -> NearPrompt | None:
     listed = found["list"]
     indent = len(listed) - len(listed.lstrip(" \t"))
     edits = [
-        (Span(found.start(), found.start("list")), ""),
+        Edit(Span(found.start(), found.start("list")), ""),
         *(
-            (Span(start, start + min(indent, len(line) - len(line.lstrip(" \t")))), "")
+            Edit(Span(start, start + min(indent, len(line) - len(line.lstrip(" \t")))), "")
             for start, line in _lines(found, indent)
         ),
     ]
-    alone = _edit(text, edits)[found.start() : found.start() + len(listed)]
+    alone = apply_edits(text, edits)[found.start() : found.start() + len(listed)]
     if kind_of(Source.of(alone), has_header=False) is not Kind.PARTS:
         return None
     key = found["key"]
@@ -275,7 +275,7 @@ def _respelled(text: str) -> NearPrompt | None:
     ]
     if not wrong:
         return None
-    edits = [(Span(*key.span("key")), meant) for key, meant in wrong]
+    edits = [Edit(Span(*key.span("key")), meant) for key, meant in wrong]
     names |= {meant for _, meant in wrong}
     if is_object and not ("instruction" in names and names & _OBJECT_MARKS):
         return None
@@ -292,17 +292,8 @@ def _meant(key: str, known: Iterable[str]) -> str | None:
     return next((each for each in known if key.lower() == each or is_close(key, each)), None)
 
 
-def _makes(text: str, edits: Sequence[tuple[Span, str]], kind: Kind) -> bool:
-    return kind_of(Source.of(_edit(text, edits)), has_header=False) is kind
-
-
-def _edit(text: str, edits: Sequence[tuple[Span, str]]) -> str:
-    pieces = []
-    position = 0
-    for span, new in edits:
-        pieces += [text[position : span.start], new]
-        position = span.end
-    return "".join([*pieces, text[position:]])
+def _makes(text: str, edits: Sequence[Edit], kind: Kind) -> bool:
+    return kind_of(Source.of(apply_edits(text, edits)), has_header=False) is kind
 
 
 @rule(severity="warning", kinds=frozenset({Kind.OTHER, Kind.SECTION}))
@@ -320,5 +311,5 @@ def unrecognized_prompt(file: File) -> Iterator[Finding]:
     else:
         near = near_prompt(source.text) or _unmerged_includes(file)
     if near is not None:
-        fix = Fix(near.fix, tuple(Edit(span, text) for span, text in near.edits))
+        fix = Fix(near.fix, near.edits)
         yield Finding(near.span, near.message, (fix,) if near.edits else ())
