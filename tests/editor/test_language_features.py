@@ -60,6 +60,19 @@ def test_enter_behind_an_opened_block_inserts_its_end(workbench: Workbench, note
     expect(workbench.status("Ln ")).to_contain_text("Ln 11, Col 5")
 
 
+def test_enter_on_the_last_line_inserts_the_end_below_the_cursor(workbench: Workbench, notes: Path) -> None:
+    keyboard = workbench.page.keyboard
+    workbench.go_to(10)
+    workbench.type("{% for a in [1] %}")
+    expect(workbench.line("{% for a in [1] %}")).to_be_visible()
+    keyboard.press("Enter")
+    expect(workbench.line("{% endfor %}")).to_be_visible()
+    expect(workbench.status("Ln ")).to_contain_text("Ln 11, Col 1")
+    keyboard.press("Control+Z")
+    expect(workbench.line("{% endfor %}")).to_have_count(0)
+    expect(workbench.status("Ln ")).to_contain_text("Ln 11, Col 1")
+
+
 def test_a_header_is_closed_as_it_is_opened(workbench: Workbench, notes: Path) -> None:
     keyboard = workbench.page.keyboard
     keyboard.press("Control+A")
@@ -106,6 +119,22 @@ def test_an_input_is_completed_then_renamed_and_the_prompt_laid_out(
     keyboard.press("Control+S")
     wait_until(lambda: notes.read_text("utf-8") == AFTER)
     workbench.screenshot("laid-out")
+
+
+def test_a_completed_member_takes_the_space_of_a_completed_name(workbench: Workbench, notes: Path) -> None:
+    suggested = workbench.page.locator(".suggest-widget .monaco-list-row.focused")
+    keyboard = workbench.page.keyboard
+    workbench.go_to(9)
+    keyboard.press("End")
+    keyboard.press("Enter")
+    workbench.type("{% for note in text %}{{ note.role }}{{ no")
+    expect(suggested).to_contain_text("note")
+    keyboard.press("Tab")
+    expect(workbench.line("{{ note }}")).to_be_visible()
+    keyboard.type(".ro", delay=50)
+    expect(suggested).to_contain_text("role")
+    keyboard.press("Tab")
+    expect(workbench.line("}{{ note.role }}")).to_be_visible()
 
 
 def test_a_completed_call_shows_its_parameters(workbench: Workbench, notes: Path) -> None:

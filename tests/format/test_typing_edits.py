@@ -90,3 +90,9 @@ def test_a_closed_tag_is_spaced_and_its_end_named(before: str, after: str) -> No
 )
 def test_a_new_line_is_indented_as_what_it_continues(before: str, after: str) -> None:
     assert typed(before, newline=True) == after
+
+
+def test_an_end_tag_is_inserted_below_the_last_line_of_an_editor_that_keeps_its_cursor() -> None:
+    text = "- name: a\n  content: |\n    {% if b %}\n    "
+    edits = edits_after_newline(Source.of(text), len(text), keeps_cursor=True)
+    assert apply_edits(text, edits) == f"{text}\n    {{% endif %}}"

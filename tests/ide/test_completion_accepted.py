@@ -20,6 +20,9 @@ ACCEPTED = [
     (in_content("{{ user | def<CURSOR> }}"), "default", in_content("{{ user | default }}")),
     (in_content("{{ user | repl<CURSOR> }}"), "replace", in_content("{{ user | replace() }}")),
     (in_content("{{ user.<CURSOR> }}"), "name", in_content("{{ user.name }}")),
+    (in_content("{{ user .<CURSOR>}}"), "name", in_content("{{ user.name }}")),
+    (in_content("{{ user .na<CURSOR> }}"), "name", in_content("{{ user.name }}")),
+    (in_content("{{ user\n      .<CURSOR>}}"), "name", in_content("{{ user\n      .name }}")),
     (in_content("{% if user.tone == <CURSOR> %}"), '"kind"', in_content('{% if user.tone == "kind" %}')),
     (
         f'{HEADER}- name: a\n  content: "{{{{ user.tone == <CURSOR> }}}}"\n',

@@ -50,7 +50,11 @@ export function createClient(
       outputChannel: channels.log,
       traceOutputChannel: channels.trace,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
-      middleware: { ...ownSettings(settings), provideCompletionItem: withParameters },
+      middleware: {
+        ...ownSettings(settings),
+        provideCompletionItem: withParameters,
+        provideOnTypeFormattingEdits: withEndTag,
+      },
       errorHandler: {
         // By default the client stops for good when it writes to a server that has just died: `closed` decides.
         error: () => ({ action: ErrorAction.Continue, handled: true }),
@@ -151,4 +155,22 @@ const withParameters: NonNullable<Middleware["provideCompletionItem"]> = async (
     }
   }
   return found;
+};
+
+/** Inserts an end tag below the last line as a snippet: VS Code moves the cursor behind an edit at the cursor. */
+const withEndTag: NonNullable<Middleware["provideOnTypeFormattingEdits"]> = async (
+  ...[document, position, typed, options, token, next]
+) => {
+  const edits = await next(document, position, typed, options, token);
+  const endTag = edits?.find(({ newText }) => newText.startsWith("\n"));
+  if (endTag === undefined) {
+    return edits;
+  }
+  const editor = vscode.window.activeTextEditor;
+  if (editor?.document === document && !token.isCancellationRequested) {
+    // The line break takes the indentation along.
+    const snippet = new vscode.SnippetString("$0").appendText(`\n${endTag.newText.trim()}`);
+    await editor.insertSnippet(snippet, endTag.range);
+  }
+  return edits?.filter((edit) => edit !== endTag);
 };

@@ -283,12 +283,15 @@ def edits_after_brace(source: Source, offset: int) -> tuple[Edit, ...]:
     return (Edit(inside, f" end{keyword} "),)
 
 
-def edits_after_newline(source: Source, offset: int) -> tuple[Edit, ...]:
-    """Return the edits for the empty line at `offset`: indentation, the end of the block or header above."""
+def edits_after_newline(source: Source, offset: int, *, keeps_cursor: bool = False) -> tuple[Edit, ...]:
+    """Return the edits for the empty line at `offset`: indentation, the end of the block or header above.
+
+    With `keeps_cursor`, the editor does not move the cursor behind a text that is inserted there.
+    """
     line = source.line_column(offset).line
     here = source.line_span(line)
     after = source.line_span(line + 1)
-    # Ends are inserted on the next line, because an edit at the cursor would move the cursor after it.
+    # Ends are inserted on the next line, because an edit at the cursor moves the cursor after it.
     has_next = after.start > here.end
     if line == 1 and source.line(0).strip() == "{#---":
         # An editor indents the line, or closes the brace.
@@ -312,6 +315,8 @@ def edits_after_newline(source: Source, offset: int) -> tuple[Edit, ...]:
     ending = _missing_end_tag(source, text, above.start)
     if ending and has_next:
         edits.append(Edit.insert(after.start, f"{indentation}{ending}\n"))
+    elif ending and keeps_cursor:
+        edits.append(Edit.insert(here.end, f"\n{indentation}{ending}"))
     return tuple(edits)
 
 
@@ -463,14 +468,18 @@ def file_edits(snapshot: Snapshot, path: str, within: Span | None = None) -> tup
     return format_edits(template.source, frame=frame, within=within)
 
 
-def typing_edits(snapshot: Snapshot, path: str, offset: int, typed: str) -> tuple[Edit, ...]:
+def typing_edits(
+    snapshot: Snapshot, path: str, offset: int, typed: str, *, keeps_cursor: bool = False
+) -> tuple[Edit, ...]:
     """Return the on-type formatting edits after `typed`, a brace or line break, was typed before `offset`."""
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) is Kind.OTHER:
         return ()
     if typed == "}":
         return edits_after_brace(template.source, offset)
-    return edits_after_newline(template.source, offset) if typed in {"\n", "\r\n", "\r"} else ()
+    if typed not in {"\n", "\r\n", "\r"}:
+        return ()
+    return edits_after_newline(template.source, offset, keeps_cursor=keeps_cursor)
 
 
 def _has_frame(template: Template, kind: Kind) -> bool:

@@ -93,6 +93,8 @@ _TRIGGERED_BY: Final = {
 }
 """The trigger characters inside a tag."""
 _QUOTED_VALUE: Final = re.compile(r"(?::|-)[ \t]+([\"'])")
+_SPACE_BEFORE_DOT: Final = re.compile(r"(?<=\S)[ \t]+(?=\.$)")
+"""The space in front of the dot that follows a completed name, which was padded."""
 _NOT_AFTER_SPACE: Final = frozenset({"operator", "words"})
 
 
@@ -109,7 +111,18 @@ def in_tag(request: Request, at: TagPlace, trigger: str) -> CompletionList | Non
     request = replace(request, typed=typed)
     after = at.tag.text[expected.word.end :].lstrip(" \t")
     items = _add_spaces(_continued(_SOURCES[expected.what](request, expected, at), after), expected, at)
+    space = _SPACE_BEFORE_DOT.search(at.tag.text, 0, expected.word.start)
+    if expected.what == "attribute" and space is not None:
+        start = at.start + space.start()
+        insert, word = Span(start, insert.end), Span(start, word.end)
+        items = [_with_dot(item, space[0]) for item in items]
     return made(items, insert, word, expected.what, (expected.keyword, expected.template))
+
+
+def _with_dot(item: CompletionItem, space: str) -> CompletionItem:
+    """Return a member that replaces also the space and the dot in front of it."""
+    snippet = f".{item.snippet}" if item.snippet else ""
+    return replace(item, text=f".{item.plain_text}", snippet=snippet, filter_text=f"{space}.{item.label}")
 
 
 def _add_spaces(

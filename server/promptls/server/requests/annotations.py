@@ -246,7 +246,9 @@ def on_type_formatting(
     if path is None or template is None:
         return None
     offset = from_position(template.source, params.position, context.encoding)
-    edits = typing_edits(context.snapshot, path, offset, params.ch)
+    # The extension with the panels inserts an end tag below the cursor.
+    keeps_cursor = context.capabilities.panels
+    edits = typing_edits(context.snapshot, path, offset, params.ch, keeps_cursor=keeps_cursor)
     return _text_edits(context, template.source, edits)
 
 
