@@ -137,13 +137,17 @@ def test_the_preview_shows_the_parts_and_follows_the_typing(workbench: Workbench
     )
 
 
-def test_a_broken_prompt_keeps_its_last_preview_under_the_error(workbench: Workbench, example: Path) -> None:
+def test_a_broken_prompt_keeps_its_last_preview_in_its_place_under_the_error(
+    workbench: Workbench, example: Path
+) -> None:
     workbench.open_file(PROMPT)
     workbench.click_lens("Preview")
     preview = workbench.panel("answer format")
     workbench.go_to(line_of(example, "    Return exactly this JSON"), 5)
+    place = preview.locator(".chat > li").first.bounding_box()
     workbench.type("{% if %}")
     expect(preview.get_by_role("alert")).to_contain_text("Cannot render")
+    assert preview.locator(".chat > li").first.bounding_box() == place
     expect(preview.locator("#view.outdated")).to_contain_text("Return exactly this JSON")
     workbench.screenshot("broken")
     for _ in "{% if %}":

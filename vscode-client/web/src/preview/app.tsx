@@ -54,7 +54,7 @@ export function App() {
           </div>
         )}
         {result === undefined ? null : <Budget result={result} rendering={rendering} />}
-        {failure === undefined ? null : <Failure failure={failure} isOutdated={outdated} />}
+        {failure === undefined || outdated ? null : <Failure failure={failure} />}
         {rendering === undefined ? null : (
           <Tabs
             label="Views of the rendering"
@@ -82,7 +82,7 @@ export function App() {
             )
           ) : (
             <>
-              {failure === undefined ? <Problems problems={rendering.problems} /> : null}
+              <Problems problems={rendering.problems} />
               {result.leftOut == null ? null : <LeftOut reason={result.leftOut} />}
               {result.standIns.length === 0 ? null : (
                 <p class="hint">
@@ -99,6 +99,7 @@ export function App() {
             </>
           )}
         </div>
+        {failure === undefined || !outdated ? null : <Failure failure={failure} isOutdated />}
       </main>
       <AnswerPane />
       <OriginTip />

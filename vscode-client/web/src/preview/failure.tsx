@@ -6,7 +6,14 @@ import { Icon } from "../shared/icons";
 import type { RenderingFailure } from "../wire/preview";
 import { reveal, shown } from "./store";
 
-export function Failure({ failure, isOutdated }: { failure: RenderingFailure; isOutdated: boolean }) {
+/** With `isOutdated`, over the last rendering that worked, which stays where it is. */
+export function Failure({
+  failure,
+  isOutdated = false,
+}: {
+  failure: RenderingFailure;
+  isOutdated?: boolean;
+}) {
   const { line, path, excerpt } = failure;
   const elsewhere = path !== null && path !== shown.value.result?.path;
   const place = line === null ? "" : `${elsewhere ? `${baseName(path)}, ` : ""}line ${line + 1}`;
@@ -18,7 +25,7 @@ export function Failure({ failure, isOutdated }: { failure: RenderingFailure; is
         <span>
           <CodeText text={failure.message} />
         </span>
-        {isOutdated ? <span class="aside">Below is the last rendering that worked.</span> : null}
+        {isOutdated ? <span class="aside">This is the last rendering that worked.</span> : null}
       </span>
     </>
   );

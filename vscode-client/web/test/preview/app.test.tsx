@@ -73,11 +73,11 @@ describe("the chat", () => {
 });
 
 describe("a failure", () => {
-  it("is shown above the last rendering that worked", async () => {
+  it("is shown over the last rendering that worked", async () => {
     await receive({ type: "show", result: { ...SHOWN, rendering: null, failure: FAILURE } });
     expect(textOf(".failure")).toContain("Cannot render: line 4");
     expect(textOf(".failure")).toContain("customer is undefined");
-    expect(textOf(".failure")).toContain("Below is the last rendering that worked.");
+    expect(textOf(".failure")).toContain("This is the last rendering that worked.");
     expect(document.querySelectorAll(".chat > li")).toHaveLength(2);
   });
 
