@@ -45,6 +45,49 @@ def test_the_call_is_a_related_place(tmp_path: Path) -> None:
     assert text[place.span.start : place.span.end] == "Prompt"
 
 
+CALLER = """def ask(documents, language):
+    return Prompt(template_path="main.yml.j2", template_data={"documents": documents, "language": language})
+
+ask([{"title": "One"}], "English")
+"""
+LISTED = """- name: a
+  content: |
+    {{ escape_special_characters(language) }}
+    {% for d in documents %}{{ d.title }}{% endfor %}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "messages"),
+    [
+        ('"title"', '"titel"', ["`documents[…]` lacks `title`; it has `titel`"]),
+        ('[{"title": "One"}]', '["One"]', ["`documents[…]` is a text"]),
+        ('[{"title": "One"}], "English"', 'language=5, documents=[{"title": "One"}]', ["and not a number"]),
+        ('[{"title": "One"}]', "[]", []),
+        ("    return", "    documents = [{'title': each} for each in documents]\n    return", []),
+        ("    return", "    if not documents: return\n    return", []),
+        ("def ask", "@prepared\ndef ask", []),
+        ("ask([{", "with pytest.raises(ValueError):\n    ask([{'titel': 1}], 'x')\nask([{", []),
+        ("ask([{", "def again(d):\n    ask([d, ask([d], d)], d)\n    again([d, again(d)])\nask([{", []),
+    ],
+)
+def test_a_parameter_has_the_values_of_the_calls(
+    tmp_path: Path, old: str, new: str, messages: list[str]
+) -> None:
+    (tmp_path / "main.yml.j2").write_text(LISTED)
+    assert CALLER.count(old)
+    (tmp_path / "support.py").write_text(CALLER.replace(old, new, 1))
+    workspace = Workspace([tmp_path])
+    workspace.scan_calls()
+    found = [
+        finding.message
+        for finding in check(workspace.snapshot, str(tmp_path / "main.yml.j2"))
+        if finding.rule == "missing-template-data"
+    ]
+    assert len(found) == len(messages)
+    assert all(message in each for message, each in zip(messages, found, strict=True))
+
+
 @pytest.mark.parametrize(
     ("content", "given", "is_broken"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeVar
 
@@ -343,6 +344,10 @@ def _inner_keys(
 ) -> Iterator[Span]:
     """Yield the positions of a key in the literal parts of a value."""
     written = scope.constant_of(data.id) if isinstance(data, ast.Name) else data
+    if isinstance(data, ast.Name) and written is None:
+        for each, caller in scope.arguments_for(data.id):
+            if not isinstance(each, ast.Name):
+                yield from _inner_keys(each, caller, places, keys)
     if isinstance(written, ast.List | ast.Tuple | ast.ListComp):
         for item in [written.elt] if isinstance(written, ast.ListComp) else written.elts:
             yield from _inner_keys(item, scope, places, keys)
@@ -367,6 +372,8 @@ def _is_dict(call: ast.Call) -> bool:
 
 
 _MAX_DEPTH: Final = 20
+_PER_CALL: Final = 5
+"""The steps that following a parameter to the calls of its function counts as."""
 
 
 def given_shape(node: ast.expr, scope: Scope, depth: int = 0) -> Shape:
@@ -435,8 +442,30 @@ def _of_name(name: str, scope: Scope, depth: int) -> Shape:
         return KnownFunction(
             parameters=parameters_of(function.args), returned=_returned_shape(function, scope)
         )
+    tree = scope.module.node
+    failing = _failing_calls(tree) if isinstance(tree, ast.Module) else frozenset[ast.AST]()
+    passed = (
+        given_shape(each, caller, depth + _PER_CALL)
+        for each, caller in scope.arguments_for(name)
+        if each not in failing
+    )
+    known = [shape for each in passed if (shape := _without_values(each)).kind != "unknown"]
+    if known:
+        return either(known)
     shape = annotated_shape(scope.annotation_of(name), scope)
     return UNKNOWN if shape.kind in {"list", "mapping"} and name in scope.touched else shape
+
+
+def _without_values(shape: Shape) -> Shape:
+    """Return the shape of a value that others than the known callers of a function may pass."""
+    if isinstance(shape, KnownValue):
+        return Shape(shape.kind)
+    return replace(
+        shape,
+        keys=tuple((key, _without_values(each)) for key, each in shape.keys),
+        element=None if shape.element is None else _without_values(shape.element),
+        alternatives=tuple(map(_without_values, shape.alternatives)),
+    )
 
 
 def _returned_shape(function: ast.FunctionDef, scope: Scope) -> Shape:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from promptls.syntax.python_places import arguments
+
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -80,6 +82,31 @@ class Scope:
                 is_null = isinstance(default, ast.Constant) and default.value is None
                 return None if is_null else each.annotation
         return None
+
+    def arguments_for(self, name: str) -> list[tuple[ast.expr, Scope]]:
+        """Return what calls in the module pass for a parameter of a function, with the scopes of the calls.
+
+        Empty if the function does anything with the parameter but passing it on.
+        """
+        scope = self.scope_of(name)
+        node = scope.node if scope is not None else None
+        if scope is None or not isinstance(node, _FUNCTIONS) or scope.values[name] != [None]:
+            return []
+        bound = (self.module.function_of(node.name), self.module.coroutine_function_of(node.name))
+        if name in scope.touched or node not in bound:
+            return []
+        names = [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+        found: list[tuple[ast.expr, Scope]] = []
+        waiting = [self.module]
+        while waiting:
+            caller = waiting.pop()
+            waiting += caller.inner
+            for call in caller.calls:
+                if isinstance(call.func, ast.Name) and call.func.id == node.name:
+                    given = arguments(call, names).get(name)
+                    is_meant = caller.scope_of(node.name) is self.module
+                    found += [(given, caller)] if given is not None and is_meant else []
+        return found
 
     def class_of(self, name: str) -> ast.ClassDef | None:
         """Return the class of the module that a name refers to."""
