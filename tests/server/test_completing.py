@@ -180,3 +180,31 @@ async def test_the_signature_of_a_call_shows_the_argument_being_written(editor: 
         shown = [units[2 * start : 2 * end].decode("utf-16-le") for start, end in labels]
         assert shown == ["name", 'mark="🎉!"', "loud=false"]
     assert await signature(editor, uri, "Hel|lo") is None
+
+
+@pytest.mark.parametrize(
+    ("samples", "labels"),
+    [
+        ("one:\n  |", {"text", "tone"}),
+        ("one:\n  text: Hello\n  t|", {"tone"}),
+        ("one:\n  tone: |", {"dry", "kind"}),
+        ("text: Hello\n|", {"tone"}),
+        ("|", {"text", "tone"}),
+        ("one:\n  text: Hello\n|", set()),
+    ],
+)
+async def test_a_samples_file_is_completed_with_the_inputs_of_its_prompt(
+    editor: Editor, samples: str, labels: set[str]
+) -> None:
+    header = (
+        "{#---\ninput_keys:\n  text: {type: string}\n  tone: {enum: [dry, kind]}\nsamples: short.yml\n---#}\n"
+    )
+    editor.open("a.yml.j2", f"{header}- name: a\n  content: '{{{{ text }}}} {{{{ tone }}}}'\n")
+    uri = editor.open("short.yml", samples.replace("|", ""))
+    place = types.Position(samples.count("\n"), len(samples.rpartition("\n")[2]) - 1)
+
+    found = await editor.client.text_document_completion_async(
+        types.CompletionParams(types.TextDocumentIdentifier(uri), place)
+    )
+
+    assert {item.label for item in getattr(found, "items", ())} == labels

@@ -1,4 +1,4 @@
-"""Diagnostics of prompts about the samples files and datasets that they name, reported in those files."""
+"""Diagnostics and completion in the samples files and datasets that prompts name."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ from pathlib import Path
 from typing import Final
 
 from promptls.datasets.dataset_files import SUFFIXES
+from promptls.ide.completion.items import CompletionItem, CompletionList, Request, placed
+from promptls.ide.completion.members import declared_inputs, read_inputs
+from promptls.ide.completion.yaml_keys import key_items, named_keys
+from promptls.ide.completion.yaml_values import value_items
 from promptls.lint.rule import Finding, RelatedInformation
 from promptls.lint.rules.experiments.named_datasets import missing_dataset_column, unknown_dataset
 from promptls.lint.rules.header.data_for_inputs import invalid_sample
 from promptls.lint.rules.header.example_values import invalid_example_output
 from promptls.lint.runner import check
+from promptls.semantic.kind import Kind
+from promptls.syntax.yaml.expected import ITEM, yaml_place
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 
@@ -40,6 +46,36 @@ def findings_in_data(snapshot: Snapshot, path: str) -> tuple[Finding, ...] | Non
             known = found.get((span, finding.message), replace(finding, span=span, fixes=(), related=()))
             found[span, finding.message] = replace(known, related=(*known.related, named))
     return tuple(sorted(found.values(), key=lambda finding: finding.span)) if prompts else None
+
+
+def complete_sample(snapshot: Snapshot, path: str, offset: int) -> CompletionList | None:
+    """Return the completions in a samples file in YAML: the inputs of the prompts that name it."""
+    sample = snapshot.template(path)
+    text = sample.source.text if sample is not None else ""
+    place = yaml_place(text, offset)
+    if sample is None or place is None or place.what == "text":
+        return None
+    items: list[CompletionItem] = []
+    for prompt in _prompts_with_data(snapshot, path):
+        template = snapshot.template(prompt)
+        if template is None:
+            continue
+        request = Request(snapshot, prompt, template, snapshot.kind(prompt), 0)
+        names = {*declared_inputs(request), *read_inputs(request)}
+        # The file is one sample, or has a name above each.
+        is_one = not names.isdisjoint(place.path[:1] or place.siblings)
+        inside = place.path if is_one else place.path[1:]
+        if not is_one and not place.path and place.siblings:
+            continue
+        below = place._replace(path=("examples", ITEM, *inside))
+        if place.what == "value":
+            items += value_items(request, below.path, in_header=True)
+        elif inside:
+            items += key_items(request, below, in_header=True)
+        else:
+            items += named_keys(place, dict.fromkeys(sorted(names), "input"), "field", 10)
+    request = Request(snapshot, path, sample, Kind.OTHER, offset)
+    return placed(request, items, place.word, 0, "sample", place.path)
 
 
 def _prompts_with_data(snapshot: Snapshot, path: str) -> Iterator[str]:

@@ -146,7 +146,7 @@ FEATURES: Final = {
     types.WORKSPACE_DIAGNOSTIC: Feature(_workspace_diagnostic, is_async=True),
     # completion and hover
     types.TEXT_DOCUMENT_COMPLETION: Feature(
-        lambda s, params: completion.completion(s.context, s.renderings, params),
+        lambda s, params: completion.completion(s.context, s.renderings, s.auxiliary, params),
         lambda: types.CompletionOptions(
             trigger_characters=[".", "|", "{", "%", '"', "'", "/", ":", " ", "["],
             resolve_provider=True,

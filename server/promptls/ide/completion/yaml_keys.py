@@ -281,21 +281,21 @@ def _own_keys(request: Request, place: YamlPlace) -> Iterator[CompletionItem]:
     elif place.path == ("examples", ITEM):
         output = request.declarations.settings.output_key
         details = dict.fromkeys(declared_inputs(request), "input") | ({output: "output"} if output else {})
-        yield from _named_keys(place, details, "field", 10)
+        yield from named_keys(place, details, "field", 10)
     elif place.path[:2] == ("examples", ITEM):
         properties = example_schema(request, place.path[2:]).get("properties")
         names = map(str, properties) if isinstance(properties, dict) else ()
-        yield from _named_keys(place, dict.fromkeys(names, ""), "field", 10)
+        yield from named_keys(place, dict.fromkeys(names, ""), "field", 10)
     else:
         match place.path:
             case ("metrics", metric) | ("metrics", metric, "columns"):
-                yield from _named_keys(place, metric_options(request, metric), "property", 30)
+                yield from named_keys(place, metric_options(request, metric), "property", 30)
             case ("experiments", experiment, "thresholds"):
                 scores = dict.fromkeys(_score_names(request, experiment), "")
-                yield from _named_keys(place, scores, "property", 10)
+                yield from named_keys(place, scores, "property", 10)
 
 
-def _named_keys(
+def named_keys(
     place: YamlPlace, details: Mapping[str, str], kind: ItemKind, rank: int
 ) -> Iterator[CompletionItem]:
     """Yield the names that the mapping does not have yet, each with its detail."""

@@ -9,9 +9,11 @@ from lsprotocol import types
 from promptls.ide.callables import signature_help as help_at
 from promptls.ide.completion import CompletionItem, CompletionList, complete
 from promptls.ide.completion.documentation import documentation
+from promptls.ide.data_files import complete_sample
 from promptls.ide.settings_file import complete_settings
 from promptls.semantic.kind import Kind
 from promptls.server.context import Context
+from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
 from promptls.server.state.latest_renderings import Renderings
 from promptls.server.to_proto import documentation_of, from_position, is_file, path_of, range_json
 from promptls.syntax.jinja.builtins import Signature
@@ -42,7 +44,7 @@ _ADJUSTED: Final = 2
 
 
 def completion(
-    context: Context, renderings: Renderings, params: types.CompletionParams
+    context: Context, renderings: Renderings, auxiliary: AuxiliaryDocuments, params: types.CompletionParams
 ) -> dict[str, Any] | None:
     """Return the completions at the position, as plain JSON because typed items are slow to send."""
     uri = params.text_document.uri
@@ -50,8 +52,10 @@ def completion(
     is_settings = is_settings_file(path)
     # JSON text is usually invalid while it is being edited.
     may_ask = is_settings or path.lower().endswith(".json") or has_prompt_name(path) or not is_file(path)
-    if context.kind(path) is Kind.OTHER and not may_ask:
+    is_sample = path in auxiliary and path.lower().endswith((".yml", ".yaml"))
+    if context.kind(path) is Kind.OTHER and not may_ask and not is_sample:
         return None
+    auxiliary.flush(path)
     snapshot = context.snapshot
     template = snapshot.template(path)
     if template is None:
@@ -65,6 +69,8 @@ def completion(
         trigger = character if is_typed and not character.isalnum() else ""
     if is_settings:
         found = complete_settings(snapshot, path, offset, trigger)
+    elif is_sample:
+        found = None if trigger else complete_sample(snapshot, path, offset)
     else:
         found = complete(snapshot, path, offset, renderings.latest(path), trigger)
     if found is None:
