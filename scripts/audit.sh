@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Looks up known vulnerabilities of what is installed with the VS Code extension, in the versions for this
-# Python and system, and of what is built into it. Ends with 1 where there are some, and with 2 where an
-# advisory service cannot be asked.
+# Looks up known vulnerabilities of the packages that the VS Code extension installs, in the versions for this
+# Python and system, and of the packages built into it. Exits with 1 if there are some, and with 2 if an
+# advisory service cannot be reached.
 # Environment: PYTHON, a Python with venv and pip, by default python3.
 source "$(dirname "$0")/steps.sh"
 
@@ -15,7 +15,7 @@ install_pip_audit() {
   "$tools/bin/python" -m pip install --quiet "pip-audit==$VERSION"
 }
 
-# audit TITLE VERDICT COMMAND…: runs the command, whose output matches VERDICT only where it was answered.
+# audit TITLE VERDICT COMMAND…: runs the command; its output matches VERDICT only if the service answered.
 audit() {
   local title="$1" verdict="$2" output ended=0
   shift 2
@@ -32,7 +32,7 @@ audit() {
 }
 
 if [[ ! -x "$tools/bin/pip-audit" ]]; then
-  # `step` tests the result, which would switch `set -e` off inside a function: a script of its own keeps it.
+  # `step` tests the result, which would disable `set -e` inside a function, but not inside a separate script.
   export -f install_pip_audit
   export python tools VERSION
   step "pip-audit $VERSION" "20 seconds" bash -euo pipefail -c install_pip_audit

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds vscode-client/promptls.vsix, with the server's wheel inside; installs Node.js for it when there is none.
+# Builds vscode-client/promptls.vsix, including the server's wheel; installs Node.js if necessary.
 #
-# Prints the path of the extension on standard output; says on standard error what it does.
-# Environment: PYTHON, a Python with pip, which builds the wheel, by default python3; REPOSITORY_URL, where the
-# pictures and links of the README lead to on the Marketplace.
+# Prints the path of the extension on standard output; reports progress on standard error.
+# Environment: PYTHON, a Python with pip, which builds the wheel, by default python3; REPOSITORY_URL, the
+# base of the README's pictures and links on the Marketplace.
 source "$(dirname "$0")/steps.sh"
 
 use_node

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the pages that `promptls preview` serves into server/promptls/pages, together with the extension
-# in vscode-client/out; installs Node.js for it when there is none.
+# in vscode-client/out; installs Node.js if necessary.
 source "$(dirname "$0")/steps.sh"
 
 pages=server/promptls/pages

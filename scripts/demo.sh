@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Checks, renders and runs the prompts of an example project on the embedded model, and compares
+# Checks, renders and runs the prompts of an example project with the embedded model, and compares
 # their scores. Usage: demo.sh FOLDER
 source "$(dirname "$0")/steps.sh"
 
 cd "$1"
 worst=0
 
-# show COMMAND…: the command as a user would type it, and what it prints.
+# show COMMAND…: prints the command as a user would type it, and its output.
 show() {
   printf '\n'
   if [[ -t 1 && -z "${NO_COLOR:-}" ]]; then printf '\033[36m$ %s\033[0m\n' "$*"; else printf '$ %s\n' "$*"; fi
-  # 1 says that something was found, which a demonstration of a changed example goes on after.
+  # Exit code 1 means findings; the demonstration of a modified example continues.
   "$@" || { worst=$?; ((worst == 1)); }
 }
 

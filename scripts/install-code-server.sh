@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs what the tests in a real VS Code need, once, into the cache outside the repository:
-# code-server (VS Code in the browser), the Node.js that it runs on, and Chromium.
+# Installs the requirements of the tests in a real VS Code, once, into the cache outside of the repository:
+# code-server (VS Code in the browser), its Node.js, and Chromium.
 #
-# Prints the path of the code-server command on standard output; says on standard error what it does.
+# Prints the path of the code-server command on standard output; reports progress on standard error.
 # Environment: PYTHON, a Python with venv and pip, by default python3.
 source "$(dirname "$0")/steps.sh"
 source "$(dirname "$0")/system-packages.sh"
@@ -10,9 +10,9 @@ source "$(dirname "$0")/system-packages.sh"
 readonly VERSION=4.139.1
 readonly CODE_SERVER="$cache/code-server-$VERSION"
 readonly LAUNCHER="$CODE_SERVER/bin/code-server"
-# The marker is written last: without it a folder is an interrupted installation, and is begun anew.
+# The marker is written last: a folder without it is an interrupted installation, which is repeated.
 readonly MARKER="$CODE_SERVER/.complete"
-# A compiler, and the headers that the native modules of VS Code are compiled against.
+# A compiler, and the headers for VS Code's native modules.
 readonly BUILD_PACKAGES=(build-essential pkg-config python3 libkrb5-dev libx11-dev libxkbfile-dev libsecret-1-dev)
 
 has_chromium() {
@@ -30,7 +30,7 @@ install_code_server() {
   node="$(scripts/install-node.sh)"
   mkdir -p "$CODE_SERVER/bin" "$CODE_SERVER/app"
   printf '{"private": true}\n' >"$CODE_SERVER/app/package.json"
-  # node-gyp takes the headers from nodedir, so that nothing else has to be downloaded.
+  # node-gyp reads the headers from nodedir, so nothing else has to be downloaded.
   step "code-server $VERSION, 620 MB, with its native modules compiled" "two to five minutes" \
     env PATH="$node:$PATH" npm_config_nodedir="$(dirname "$node")" \
     npm install --prefix "$CODE_SERVER/app" --no-audit --no-fund --loglevel=error "code-server@$VERSION" >&2
@@ -43,7 +43,7 @@ LAUNCH
   touch "$MARKER"
 }
 
-# Two runs at once: the second waits for the first, and then finds everything there.
+# If two runs overlap, the second waits for the first, and then has nothing to do.
 exec 9>"$cache/code-server.lock"
 if ! flock -n 9; then
   echo "Another installation of code-server is running; waiting for it." >&2

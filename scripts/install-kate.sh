@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs Kate where it is missing.
+# Installs Kate if it is missing.
 #
-# Prints the path of kate on standard output; says on standard error what it does.
+# Prints the path of kate on standard output; reports progress on standard error.
 source "$(dirname "$0")/steps.sh"
 source "$(dirname "$0")/system-packages.sh"
 
-# Two runs at once: the second waits for the first, and then finds everything there.
+# If two runs overlap, the second waits for the first, and then has nothing to do.
 exec 9>"$cache/kate.lock"
 flock 9
 command -v kate >/dev/null || install_packages kate

