@@ -83,6 +83,8 @@ def made_job(chance: random.Random) -> dict[str, Any]:
             del fields[key]
         elif chance.random() < 0.04:
             fields[key] = chance.choice(VALUES)
+    if fields.get("language") == "" or "\n" in f"{fields.get('name')}{fields.get('language')}":
+        return made_job(chance)  # Ragas saves under any name, promptls only under valid names of files
     inputs = {key: chance.choice(VALUES) for key in keys if key and chance.random() > 0.05}
     if chance.random() < 0.05:
         inputs["more"] = 1
