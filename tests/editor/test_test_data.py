@@ -26,7 +26,7 @@ def test_a_data_set_is_made_of_the_documents_that_are_chosen(
         office = f'[models.office]\nprovider = "openai"\nmodel = "m"\nbase_url = "{server.url}"\n'
         (tmp_path / "promptls.toml").write_text(f'default_model = "office"\n{office}', encoding="utf-8")
         workbench = open_folder(code_server, tmp_path)
-        workbench.run_command("promptls: Make Test Data From Documents")
+        workbench.run_command("promptls: Generate Test Data From Documents")
         listed = workbench.page.locator(".quick-input-list .monaco-list-row")
         expect(listed).to_have_text(["docs/cards.md", "docs/lending.md"])
         listed.filter(has_text="docs/cards.md").get_by_text("docs/cards.md", exact=True).first.click()

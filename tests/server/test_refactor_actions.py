@@ -134,9 +134,9 @@ async def test_an_empty_file_can_begin_with_a_prompt(editor: Editor) -> None:
     found = await actions(editor, uri, "|\n")
 
     assert [action.title for action in found] == [
-        "Begin a parts template",
-        "Begin a prompt object",
-        "Begin an evaluation prompt",
+        "Insert a parts template",
+        "Insert a prompt object",
+        "Insert an evaluation prompt",
     ]
     edit = found[0].edit
     assert edit is not None

@@ -183,7 +183,7 @@ async function generateDataset(argument: DatasetArgument, context: CommandContex
     const made = await client.executeWithProgress<DatasetResult>(
       "promptls.generateDataset",
       argument,
-      "Making test data",
+      "Generating test data",
     );
     if (made.uri !== "" && !made.uri.endsWith(".parquet")) {
       await vscode.window.showTextDocument(vscode.Uri.parse(made.uri), { preview: false });

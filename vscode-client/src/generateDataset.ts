@@ -45,7 +45,7 @@ export async function askForDataset(): Promise<DatasetArgument | undefined> {
     return undefined;
   }
   const size = await vscode.window.showInputBox({
-    title: "Make Test Data: 2 of 4",
+    title: "Generate Test Data: 2 of 4",
     prompt: "How many queries",
     value: "20",
     validateInput: (text) => (/^[1-9]\d{0,5}$/.test(text.trim()) ? undefined : "A whole number of 1 or more"),
@@ -55,7 +55,7 @@ export async function askForDataset(): Promise<DatasetArgument | undefined> {
     return undefined;
   }
   const file = await vscode.window.showInputBox({
-    title: "Make Test Data: 4 of 4",
+    title: "Generate Test Data: 4 of 4",
     prompt: "The file of the dataset, from the workspace's folder: .csv, .jsonl, .json or .parquet",
     value: "tests.csv",
     validateInput: (text) => nameProblem(text.trim(), place),
@@ -83,7 +83,7 @@ async function chosenDocuments(): Promise<vscode.Uri[] | undefined> {
     .map((uri) => ({ label: vscode.workspace.asRelativePath(uri), uri }))
     .sort((one, other) => one.label.localeCompare(other.label));
   const chosen = await vscode.window.showQuickPick(items, {
-    title: "Make Test Data: 1 of 4",
+    title: "Generate Test Data: 1 of 4",
     placeHolder: "The documents that the questions are about",
     canPickMany: true,
   });
@@ -95,14 +95,14 @@ async function chosenDocuments(): Promise<vscode.Uri[] | undefined> {
  */
 async function chosenModel(): Promise<string | undefined> {
   const chosen = await vscode.window.showQuickPick(MODELS, {
-    title: "Make Test Data: 3 of 4",
+    title: "Generate Test Data: 3 of 4",
     placeHolder: "The model that writes the questions and answers",
   });
   if (chosen?.model !== "") {
     return chosen === undefined ? undefined : (chosen.model ?? "");
   }
   const name = await vscode.window.showInputBox({
-    title: "Make Test Data: 3 of 4",
+    title: "Generate Test Data: 3 of 4",
     prompt: "The model: provider:model, or a name of promptls.toml",
     value: "openai:gpt-4.1-mini",
     validateInput: (text) => (text.trim() === "" ? "The name of a model" : undefined),

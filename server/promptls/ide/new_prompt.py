@@ -93,7 +93,7 @@ def beginnings(path: str) -> Iterator[tuple[str, str]]:
     """Yield the templates for an empty file at `path`: the title and text of each."""
     name = next((Path(path).name[: -len(end)] for end in ENDINGS if path.endswith(end)), "prompt")
     for kind in KINDS:
-        yield f"Begin {_WORDS[kind]}", next(iter(new_prompt(name, kind, ()).values()))
+        yield f"Insert {_WORDS[kind]}", next(iter(new_prompt(name, kind, ()).values()))
 
 
 def _prompt(name: str, kind: NewKind, beside: Collection[Beside]) -> Iterator[str]:
