@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.metric_prompts import SCORES
-from promptls.programs.program import Function, Program, own_nodes
+from promptls.programs.program import Function, Program, own_nodes, returned_values
 from promptls.programs.ragas_prompts import prompt_class
 from promptls.syntax.python_places import last_name
 from promptls.text.positions import Span
@@ -114,7 +114,7 @@ class _Coroutines:
 
     def _returned(self, function: Function, steps: int) -> _Coroutine | None:
         """Return the call of the coroutine that a function returns in its only `return`."""
-        values = [node.value for node in own_nodes(function) if isinstance(node, ast.Return)]
+        values = returned_values(function)
         return self._made(self.program.resolved(values[0]) if len(values) == 1 else None, steps)
 
     def unawaited(self, scope: Scope) -> Iterator[Finding]:

@@ -11,7 +11,14 @@ from promptls.datasets.backends import BACKENDS, backend_names
 from promptls.datasets.dataset import Dataset
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Finding, Fix
-from promptls.programs.program import Function, Program, binds, change_literal, own_nodes, suggest_literal
+from promptls.programs.program import (
+    Function,
+    Program,
+    binds,
+    change_literal,
+    returned_values,
+    suggest_literal,
+)
 from promptls.security.files import is_file
 from promptls.syntax.python_places import arguments, text_of
 from promptls.text.positions import Span
@@ -61,7 +68,7 @@ def is_dataset(
             made = program.function(function)
             if not isinstance(made, ast.FunctionDef) or made.decorator_list:
                 return False
-            values = [each.value for each in own_nodes(made) if isinstance(each, ast.Return)]
+            values = returned_values(made)
         case ast.Name():
             values = program.values_of(node)
         case _:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from promptls.programs.program import (
     is_open,
     own_nodes,
     suggest_literal,
+    times_bound,
     unknown_arguments,
 )
 from promptls.security.files import is_file
@@ -277,9 +277,7 @@ def _prompts(
                 | ast.Assign(targets=[ast.Name(id=name)], value=ast.Await(ast.Call(func=ast.Name(id=called))))
             ) if called in builders:
                 prompts[name] = _Prompt(None, is_exact=builders[called])
-    bound = Counter(
-        node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-    )
+    bound = times_bound(nodes)
     if not isinstance(scope, ast.Module):
         arguments = [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]
         for each in arguments:
@@ -421,9 +419,7 @@ def _items(program: Program, nodes: list[ast.AST], uses: _Uses) -> Iterator[Find
                 | ast.For(target=ast.Name(id=name), iter=ast.Attribute(attr=attribute) as use)
             ) if use in uses:
                 names[name] = attribute
-    bound = Counter(
-        node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-    )
+    bound = times_bound(nodes)
 
     def items_of(node: ast.expr) -> str:
         match node:

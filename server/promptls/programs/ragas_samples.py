@@ -16,6 +16,7 @@ from promptls.programs.program import (
     is_open,
     own_nodes,
     parameters_of,
+    returned_values,
 )
 from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
 from promptls.syntax.python_places import arguments, text_of
@@ -147,7 +148,7 @@ class _Samples:
         function = self._program.top_functions.get(name)
         if function is None or name in followed:
             return None
-        returned = [each.value for each in own_nodes(function) if isinstance(each, ast.Return)]
+        returned = returned_values(function)
         is_generator = any(isinstance(each, ast.Yield | ast.YieldFrom) for each in own_nodes(function))
         known = returned[0] if len(returned) == 1 and not is_generator else None
         return self._resolved(known, followed | {name})
