@@ -16,7 +16,6 @@ from typing import Any, Final, NoReturn
 
 from jinja2 import Environment, Template, Undefined, nodes, runtime
 from jinja2.environment import TemplateModule
-from jinja2.filters import FILTERS
 from jinja2.lexer import newline_re
 from jinja2.runtime import BlockReference, Context, LoopContext, Macro
 from jinja2.utils import Cycler, Joiner, Namespace
@@ -33,7 +32,7 @@ from promptls.dialects.prompt_poet.vocabulary import escape
 from promptls.rendering.mark import MARK
 from promptls.rendering.source_map import read_values
 from promptls.rendering.source_map.code_generator import MappingCodeGenerator
-from promptls.rendering.source_map.filters import mapping_filters
+from promptls.rendering.source_map.filters import MAPPING_FILTERS
 from promptls.rendering.source_map.lexer import (
     NO_SKELETON,
     Filled,
@@ -221,7 +220,6 @@ def _whole(groups: list[_MappedTemplate]) -> Template:
     return template
 
 
-_FILTERS: Final = mapping_filters(FILTERS)
 _CLASSES: Final = frozenset({dict, Namespace, Cycler, Joiner})
 
 
@@ -345,14 +343,14 @@ def _keeps_pieces(function: Any) -> bool:
     return isinstance(function, _KEEP_PIECES) or (isinstance(function, type) and function in _CLASSES)
 
 
-def mapping_environment(loader: MappedLoader, *, sandboxed: bool = True) -> Environment:
+def mapping_environment(loader: MappedLoader, *, sandboxed: bool) -> Environment:
     """Return an environment like that of `make_environment`, whose renderings are MappedTexts."""
     if sandboxed:
         environment: Environment = _MappingSandbox(loader=loader)
         environment.globals["range"] = range
     else:
         environment = _Mapping(loader=loader)
-    environment.filters.update(_FILTERS)
+    environment.filters.update(MAPPING_FILTERS)
     return environment
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from jinja2.filters import FILTERS
 from jinja2.utils import htmlsafe_json_dumps, url_quote
 from markupsafe import Markup, escape
 
@@ -37,14 +38,6 @@ _RUNS: Final = re.compile(r"\s+|\S+")
 _ENTITY: Final = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[^\t\n\f <&#;]{1,32};?)")
 _MAX_JOINED: Final = 20_000
 """Longer lists are joined to a text whose origin is the list as a whole."""
-
-
-def mapping_filters(known: Mapping[str, Filter]) -> dict[str, Filter]:
-    """Return the filters of `known`, with versions that retain pieces in place of Jinja's own."""
-    return {
-        **known,
-        **{name: _keeping(known[name], align) for name, align in _ALIGNED.items() if name in known},
-    }
 
 
 def _keeping(filter_: Filter, align: Align) -> Filter:
@@ -281,3 +274,7 @@ _ALIGNED: Final[Mapping[str, Align]] = {
     "urlencode": _url_quoted,
     "wordwrap": _wrap,
 }
+MAPPING_FILTERS: Final[Mapping[str, Filter]] = {
+    name: _keeping(FILTERS[name], align) for name, align in _ALIGNED.items()
+}
+"""The filters that retain pieces, in place of those of Jinja."""
