@@ -211,7 +211,7 @@ def runs_of(
             yield replace(run, stale=is_stale(run, unsaved or {}))
 
 
-def finished_runs(folder: Path, stem: str | None = None) -> Iterator[RunSummary]:
+def finished_runs(folder: Path, stem: str | None) -> Iterator[RunSummary]:
     """Yield the finished runs of a results folder, latest first, without looking whether they are stale.
 
     `stem` limits them to prompt files of this name. Damaged manifests are skipped.

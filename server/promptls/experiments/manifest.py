@@ -58,7 +58,7 @@ FORMAT = 1
 """The format version, incremented on incompatible changes."""
 
 
-def started_manifest(plan: Plan, started: datetime, continues: str | None = None) -> dict[str, Any]:
+def started_manifest(plan: Plan, started: datetime, continues: str | None) -> dict[str, Any]:
     """Return the manifest of a run before its first row, without its name `run`; it contains no secrets.
 
     `continues` is the name of the run whose good results this one reuses.

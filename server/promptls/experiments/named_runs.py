@@ -342,7 +342,7 @@ def newest_first(runs: Iterable[RunSummary], limit: int | None) -> list[RunSumma
     return sorted(runs, key=lambda run: (run.started, run.name), reverse=True)[:limit]
 
 
-def stopped_runs(prompt: Path, *, unsaved: Mapping[str, str] | None = None) -> dict[str, RunSummary]:
+def stopped_runs(prompt: Path, *, unsaved: Mapping[str, str] | None) -> dict[str, RunSummary]:
     """Return the latest stopped run of each experiment of the prompt, unless files that it uses changed."""
     own = Path(os.path.normpath(prompt.absolute()))
     return {

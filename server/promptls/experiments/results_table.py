@@ -141,7 +141,7 @@ def _answer(response: str | None) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def good_results(run: RunSummary, plan: Plan, again: Collection[str] = ()) -> Iterator[RowResult]:
+def good_results(run: RunSummary, plan: Plan, again: Collection[str]) -> Iterator[RowResult]:
     """Yield the results of `run` without an error that a run of `plan` would reproduce.
 
     Missing scores, and those of the metrics `again`, are listed in the result's `unscored`.

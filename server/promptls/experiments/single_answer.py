@@ -168,7 +168,7 @@ def data_name(data: Mapping[str, Any]) -> str:
     return f"--data {sha256(json.dumps(data, default=str).encode()).hexdigest()[:8]}"
 
 
-async def ask_once(request: AskRequest, on_text: Callable[[str], None] | None = None) -> SingleAnswer:
+async def ask_once(request: AskRequest, on_text: Callable[[str], None] | None) -> SingleAnswer:
     """Request an answer; raises `ModelError`. `on_text` receives chunks of its text as they arrive."""
     reference, messages = request.reference, request.messages
     parameters, schema = request.parameters, request.json_schema

@@ -331,7 +331,7 @@ class Threshold(NamedTuple):
         return "no score" if found is None or found.value is None else found.text
 
 
-def thresholds_of(declared: Mapping[str, float], others: Iterable[Threshold] = ()) -> list[Threshold]:
+def thresholds_of(declared: Mapping[str, float], others: Iterable[Threshold]) -> list[Threshold]:
     """Return the declared thresholds, and `others`, which override those of the same metric."""
     chosen = {**declared, **{each.metric: each.bound for each in others}}
     return [Threshold(metric, bound) for metric, bound in chosen.items()]

@@ -266,9 +266,7 @@ class RowTest:
     label: str
 
 
-def prompts_with_experiments(
-    snapshot: Snapshot, *, all_prompts: bool = False
-) -> Steps[list[ExperimentTests]]:
+def prompts_with_experiments(snapshot: Snapshot, *, all_prompts: bool) -> Steps[list[ExperimentTests]]:
     """Return the prompt files of the workspace that have experiments, by path; one file in each step.
 
     With `all_prompts`, prompts without experiments are among them.

@@ -36,7 +36,7 @@ class Provider:
     priced_as: str | None = None
 
 
-def _hosted(summary: str, url: str, key: str, priced_as: str | None = None) -> Provider:
+def _hosted(summary: str, url: str, key: str, priced_as: str | None) -> Provider:
     return Provider(
         summary, "chat", base_url=url, key_envs=(key,), needs_key=True, paid=True, priced_as=priced_as
     )

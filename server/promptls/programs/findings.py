@@ -78,7 +78,7 @@ def findings_of_python(snapshot: Snapshot, path: str, rendered: Iterable[Finding
 
 
 def findings_of_program(
-    snapshot: Snapshot, path: str, text: str, others: tuple[Finding, ...] = ()
+    snapshot: Snapshot, path: str, text: str, others: tuple[Finding, ...]
 ) -> tuple[Finding, ...]:
     """Return the findings in a Python text's calls that load templates, without suppressed ones.
 

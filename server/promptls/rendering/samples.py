@@ -478,7 +478,7 @@ def _known(file: Path) -> Any:
     return samples_in(file)
 
 
-def _from_file(template: Template, path: str, load: Callable[[Path], Any] | None = None) -> Iterator[Sample]:
+def _from_file(template: Template, path: str, load: Callable[[Path], Any] | None) -> Iterator[Sample]:
     named = template.declarations.settings.samples
     if not named:
         return

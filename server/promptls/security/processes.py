@@ -81,7 +81,7 @@ def network_variables() -> frozenset[str]:
     return frozenset(name for name in os.environ if name.upper() in NETWORK)
 
 
-def restrict_environment(names: Iterable[str] = ()) -> dict[str, str]:
+def restrict_environment(names: Iterable[str]) -> dict[str, str]:
     """Remove all variables from this process except safe ones and `names`.
 
     Return the removed variables. Metrics and functions imported afterwards cannot read them.
@@ -94,7 +94,7 @@ def restrict_environment(names: Iterable[str] = ()) -> dict[str, str]:
 
 
 @contextmanager
-def restricted_environment(names: Iterable[str] = ()) -> Iterator[None]:
+def restricted_environment(names: Iterable[str]) -> Iterator[None]:
     """Hide all variables except safe ones and `names` inside the `with` block."""
     hidden = restrict_environment(names)
     try:

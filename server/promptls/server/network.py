@@ -39,7 +39,7 @@ _NEEDS_TOKEN: Final = error_of(
 )
 
 
-def run_tcp(address: Address, token: str | None = None) -> None:
+def run_tcp(address: Address, token: str | None) -> None:
     """Serve clients over TCP until the process is interrupted.
 
     If no token is passed, the server creates and prints one. Raises UserError if it cannot listen.
@@ -48,7 +48,7 @@ def run_tcp(address: Address, token: str | None = None) -> None:
     asyncio.run(_serve_tcp(address, token))
 
 
-def run_websocket(address: Address, token: str | None = None, origins: tuple[str, ...] = ()) -> None:
+def run_websocket(address: Address, token: str | None, origins: tuple[str, ...]) -> None:
     """Serve clients over WebSocket until the process is interrupted.
 
     If no token is passed, the server creates and prints one. `origins` are those of the web pages that may

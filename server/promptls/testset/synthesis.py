@@ -170,7 +170,7 @@ def _row(row_id: str, made: GeneratedSample) -> dict[str, Any]:
     return {**row, **fields}
 
 
-def check_output(path: Path, *, force: bool = False) -> None:
+def check_output(path: Path, *, force: bool) -> None:
     """Raise `UsageError` if the file's format cannot be written, or it exists and `force` is not set."""
     if format_of(path) is None:
         listed = in_code(each.suffixes[0] for each in FORMATS.values())

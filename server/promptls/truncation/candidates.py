@@ -22,7 +22,7 @@ LENGTH_SHARES: Final = (0.25, 0.5, 0.75)
 _DIGITS: Final = 2
 
 
-def candidate_steps(limit: int, present: int | None = None) -> tuple[int, ...]:
+def candidate_steps(limit: int, present: int | None) -> tuple[int, ...]:
     """Return the steps to try under a limit, in ascending order: 1, rounded shares of it, the current one."""
     shares = (round_limit(limit * share) for share in STEP_SHARES)
     return _unique((1, *shares, *([present] if present else [])))

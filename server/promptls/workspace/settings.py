@@ -200,7 +200,7 @@ def _with_editor_settings(project: ProjectFile, editor_settings: Mapping[str, ob
 
 
 def edited_project(
-    project: ProjectFile, text: str, editor_settings: Mapping[str, object] | None = None
+    project: ProjectFile, text: str, editor_settings: Mapping[str, object] | None
 ) -> ProjectFile:
     """Return the project with the text of its file replaced."""
     found = project_in(project.path, text) if project.path is not None else None

@@ -31,10 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print the page or the list; raises UsageError for an unknown rule."""
-    from promptls.lint.registry import RULES
-
     if arguments.rule is None:
-        print_list(RULES, as_json=arguments.json)
+        print_list(as_json=arguments.json)
         return 0
     rule = rule_named(arguments.rule)
     if arguments.json:
@@ -60,13 +58,15 @@ def rule_named(name: str) -> Rule:
     return rule
 
 
-def print_list(rules: tuple[Rule, ...], *, as_json: bool) -> None:
-    """Print the rules as a table or as JSON."""
+def print_list(*, as_json: bool) -> None:
+    """Print all rules as a table or as JSON."""
+    from promptls.lint.registry import RULES
+
     if as_json:
-        print_json([rule_json(rule) for rule in rules])
+        print_json([rule_json(rule) for rule in RULES])
         return
     columns = (Column("rule"), Column("severity"), Column("what it finds"))
-    print(table(columns, [TableRow((rule.name, rule.severity, rule.summary)) for rule in rules]))
+    print(table(columns, [TableRow((rule.name, rule.severity, rule.summary)) for rule in RULES]))
 
 
 def _print_page(rule: Rule) -> None:

@@ -21,7 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Print the list."""
     from promptls.cli.commands.explain import print_list
-    from promptls.lint.registry import RULES
 
-    print_list(RULES, as_json=arguments.json)
+    print_list(as_json=arguments.json)
     return 0

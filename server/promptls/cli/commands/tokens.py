@@ -101,7 +101,7 @@ async def count_prompts(
     snapshot: Snapshot,
     paths: Sequence[str],
     *,
-    model_name: str | None = None,
+    model_name: str | None,
     encoding: str | None = None,
     has_rows: bool = True,
 ) -> list[Counted]:

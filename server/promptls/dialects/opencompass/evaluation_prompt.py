@@ -242,9 +242,7 @@ def question_problem(ice: _WithToken | None, prompt: _WithToken | None) -> OpenC
 
 
 @convert_exceptions
-def build_evaluation_prompt(
-    infer: Mapping[str, Any], reader: Mapping[str, Any] | None = None
-) -> EvaluationConfig:
+def build_evaluation_prompt(infer: Mapping[str, Any], reader: Mapping[str, Any] | None) -> EvaluationConfig:
     """Return the evaluation prompt of an `infer_cfg` and a `reader_cfg`; raises OpenCompassError.
 
     The default retriever and inferencer are `ZeroRetriever` and `GenInferencer`.
@@ -342,7 +340,7 @@ def fit_prompt(
     *,
     label: Any = None,
     count: Callable[[Prompt], int],
-    limit: int | None = None,
+    limit: int | None,
 ) -> Fitted:
     """Return the prompt of `row` (and `label`, if labels are scored) within `limit` tokens.
 

@@ -306,7 +306,7 @@ def picker(
     train: Sequence[Row],
     test: Sequence[Row],
     reader: Reader,
-    model: SentenceModel | None = None,
+    model: SentenceModel | None,
 ) -> Pick:
     """Return a function that picks rows of `train` for each row of `test`; raises OpenCompassError.
 

@@ -86,7 +86,7 @@ class ItemPlace(NamedTuple):
     column: int
 
 
-def place_of_item(text: str, index: int, key: Any = None) -> ItemPlace | None:
+def place_of_item(text: str, index: int, key: Any) -> ItemPlace | None:
     """Return the position of item `index` of the top-level list, or of its `key` if it has that."""
     node = yaml.compose(text, Loader=yaml.CSafeLoader)
     if not isinstance(node, yaml.SequenceNode) or index >= len(node.value):

@@ -89,7 +89,7 @@ def render_loaded(
     loader: FolderLoader,
     name: str,
     data: Mapping[str, Any],
-    options: RenderOptions = DEFAULT_OPTIONS,
+    options: RenderOptions,
 ) -> RenderedText:
     """Render like `render_text`, with the template `name` of a `loader` in a single-use `environment`."""
     template = load_template(environment, loader, name)

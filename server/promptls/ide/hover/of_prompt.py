@@ -210,7 +210,7 @@ def hover_example(
     offset: int,
     latest: FileRendering | None,
     runs: Callable[[], tuple[ExperimentRuns, ...]],
-    assessments: Iterable[str] = (),
+    assessments: Iterable[str],
 ) -> Hover | None:
     """Return the hover text of the example at `offset`; `assessments` are those of leave-one-out runs."""
     for number, example in enumerate(template.declarations.examples, start=1):

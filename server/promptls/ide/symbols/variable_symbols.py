@@ -52,7 +52,7 @@ def shared_variable_steps(
     path: str,
     variable: variables.Variable,
     *,
-    by_data: bool = True,
+    by_data: bool,
     report: Callable[[VariableIn], object] | None = None,
 ) -> Steps[tuple[tuple[VariableIn, ...], tuple[Occurrence, ...]]]:
     """Return the same as `shared_variable`, in steps; `report` is called with each variable found."""
@@ -306,7 +306,7 @@ def key_symbol_at(template: Template, path: str, offset: int) -> Symbol | None:
 
 
 def key_places(
-    snapshot: Snapshot, symbol: Symbol, *, in_data: bool = True
+    snapshot: Snapshot, symbol: Symbol, *, in_data: bool
 ) -> Generator[Occurrence | None, None, None]:
     """Yield every occurrence of a key in the workspace; without `in_data`, data files are not searched.
 
