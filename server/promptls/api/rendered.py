@@ -82,12 +82,7 @@ def counter(encoding: str | Encode) -> Count:
     and for a value that is neither a name nor a function.
     """
     if isinstance(encoding, str):
-        from promptls.tokens import UnknownEncodingError, encoding_name
-
-        try:
-            return partial(_count, encoding_name(encoding))
-        except UnknownEncodingError as error:
-            raise PromptPoetError("tokens", str(error)) from error
+        return partial(_count, _known_encoding(encoding))
     given: object = encoding
     if not callable(given):
         kind = type(given).__name__
@@ -109,10 +104,15 @@ def encoder(encoding: str | Encode) -> Callable[[str], list[int]]:
     if not isinstance(encoding, str):
         encode = encoding
         return lambda text: list(encode(text))
+    return partial(_ids, _known_encoding(encoding))
+
+
+def _known_encoding(name: str) -> str:
+    """Return the encoding of a model or with this name; raises PromptPoetError of kind `tokens`."""
     from promptls.tokens import UnknownEncodingError, encoding_name
 
     try:
-        return partial(_ids, encoding_name(encoding))
+        return encoding_name(name)
     except UnknownEncodingError as error:
         raise PromptPoetError("tokens", str(error)) from error
 

@@ -16,6 +16,7 @@ from xml.etree.ElementTree import Element, SubElement
 from promptls import __version__
 from promptls.cli.checked import fingerprints, region_of, repository_path
 from promptls.cli.terminal import Color, json_text, paint, printed_path, shown_path, width
+from promptls.lint.runner import sort_findings
 from promptls.security.files import read_text
 from promptls.text.errors import FilePlace
 from promptls.text.escape import annotation_message, annotation_property, for_terminal_line
@@ -382,8 +383,7 @@ def as_sarif(checked: Checked) -> str:
 
 
 def _all(file: CheckedFile) -> tuple[Finding, ...]:
-    found = (*file.findings, *file.known, *file.suppressed)
-    return tuple(sorted(found, key=lambda finding: (finding.span, finding.rule)))
+    return sort_findings((*file.findings, *file.known, *file.suppressed))
 
 
 def _rule(rule: Rule) -> dict[str, Any]:

@@ -83,11 +83,11 @@ def check_steps(snapshot: Snapshot, path: str, *, suppressed: bool = False) -> S
     if findings and _has_conflict(file.chunks):
         findings = [replace(finding, fixes=()) for finding in findings]
     if suppressed:
-        return _sort(finding for finding in findings if _is_hidden(file, finding))
+        return sort_findings(finding for finding in findings if _is_hidden(file, finding))
     if any(suppressions_of(source)):
         unused = [*_unused_suppressions(file, selection, findings)]
         findings = [finding for finding in findings if not _is_hidden(file, finding)] + unused
-    return _sort(findings)
+    return sort_findings(findings)
 
 
 def explained(snapshot: Snapshot, path: str, failure: RenderFailure) -> RenderFailure:
@@ -125,7 +125,7 @@ def check_rendering(snapshot: Snapshot, path: str, rendering: FileRendering) -> 
         for each in reversed([rendering, *(rendering.failing or ())])
         for finding in _check_later(replace(file, rendering=each, found=found), RENDERING_RULES)
     }
-    return _sort(at_places.values())
+    return sort_findings(at_places.values())
 
 
 def check_runs(snapshot: Snapshot, path: str, runs: Sequence[RunSummary]) -> tuple[Finding, ...]:
@@ -256,7 +256,7 @@ def _check_later(file: File, rules: Iterable[Rule]) -> tuple[Finding, ...]:
     """Return the unsuppressed findings of rules that need a rendering or runs."""
     selected = _selection(file.project, file.kind).rules
     found = [finding for rule in rules if rule in selected for finding in _run(rule, selected[rule], file)]
-    return _sort(finding for finding in found if not _is_hidden(file, finding))
+    return sort_findings(finding for finding in found if not _is_hidden(file, finding))
 
 
 def _move(findings: tuple[Finding, ...], steps: Iterable[EditStep], path: str) -> tuple[Finding, ...] | None:
@@ -289,7 +289,8 @@ def _extent(finding: Finding, path: str) -> Span:
     return Span(min(span.start for span in spans), max(span.end for span in spans))
 
 
-def _sort(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the findings by position."""
     return tuple(sorted(findings, key=lambda finding: (finding.span, finding.rule)))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -35,6 +34,7 @@ from promptls.models.keys import key_mask
 from promptls.models.model import ModelError
 from promptls.models.providers import TABLE
 from promptls.models.ray_cluster import RayNodes
+from promptls.security.processes import visible_variables
 from promptls.text.errors import FilePlace, UsageError
 from promptls.workspace.settings import find_project
 
@@ -127,7 +127,7 @@ def _environment(text: bytes) -> dict[str, str]:
     names = set(_VARIABLE.findall(text.decode("utf-8", "replace")))
     for provider in TABLE.values():
         names |= {*provider.key_envs, *([provider.base_url_env] if provider.base_url_env else [])}
-    return {name: os.environ[name] for name in names if name in os.environ}
+    return visible_variables(names)
 
 
 async def run_python(prepared: PreparedPython, on_event: Callable[[Event], None]) -> Finished:

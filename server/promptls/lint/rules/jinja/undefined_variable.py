@@ -194,12 +194,17 @@ def _renamed_input(file: File, name: str, new: str) -> Iterator[Fix]:
                 yield Fix(f"Rename `{name}` in `input_keys` to `{new}`", (Edit(declared.span, new),))
 
 
+def _gets_other_names(file: File) -> bool:
+    """Return whether the file declares its inputs, or may get variables of a file that includes it."""
+    return file.template.declarations.declares_inputs or bool(file.snapshot.includers(file.path))
+
+
 def _lost_after_loops(file: File) -> Iterator[Finding]:
     """Yield the uses, after a loop, of variables that are only set inside of it.
 
     Yield nothing in a file that declares inputs.
     """
-    if declared_names(file) is not None or file.snapshot.includers(file.path):
+    if _gets_other_names(file):
         return
     names = file.template.names
     others = ("for", "with", "parameter", "macro", "import")
@@ -228,7 +233,7 @@ def _after_loops(file: File, misspelled: frozenset[str]) -> Iterator[Finding]:
 
     Yield nothing in a file that declares inputs, and for names that are `misspelled` variables of other loops.
     """
-    if declared_names(file) is not None or file.snapshot.includers(file.path):
+    if _gets_other_names(file):
         return
     names = file.template.names
     others = ("set", "with", "parameter", "macro", "import")
@@ -270,7 +275,7 @@ def _before_set(file: File) -> Iterator[Finding]:
     """
     names = file.template.names
     suspicious = names.bound_names("set") & names.input_names
-    if not suspicious or declared_names(file) is not None or file.snapshot.includers(file.path):
+    if not suspicious or _gets_other_names(file):
         return
     suspicious -= given_names(file)
     for name in sorted(suspicious):
@@ -335,7 +340,7 @@ def _set_in_one_branch(file: File) -> Iterator[Finding]:
     """
     names, branches = file.template.names, file.template.branches
     suspicious = names.bound_names("set") & names.input_names & _needed_names(file.chunks)
-    if not suspicious or declared_names(file) is not None or file.snapshot.includers(file.path):
+    if not suspicious or _gets_other_names(file):
         return
     suspicious -= given_names(file)
     for name in sorted(suspicious):

@@ -74,6 +74,7 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
+from promptls.text.format import shorten_line
 from promptls.text.positions import Span
 
 _MAX_SHOWN: Final = 60
@@ -222,7 +223,7 @@ def _why(failure: RenderFailure) -> str:
     value = failure.value or ""
     if "\n" in value.rstrip("\n") and failure.escapable:
         return "a line break in it ends the block"
-    return f"`{_shorten(value)}` ({_reason(failure)})"
+    return f"`{shorten_line(value, _MAX_SHOWN)}` ({_reason(failure)})"
 
 
 def _reason(failure: RenderFailure) -> str:
@@ -237,12 +238,7 @@ def _iterations(failure: RenderFailure) -> str:
 
 def _shown_line(failure: RenderFailure) -> str:
     marked = (line for line in (failure.excerpt or "").splitlines() if line.startswith(">"))
-    return _shorten(next(marked, "").partition("| ")[2].strip())
-
-
-def _shorten(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_SHOWN else f"{line[:_MAX_SHOWN]}…"
+    return shorten_line(next(marked, "").partition("| ")[2], _MAX_SHOWN)
 
 
 def _places(
