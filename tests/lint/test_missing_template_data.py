@@ -45,6 +45,18 @@ def test_the_call_is_a_related_place(tmp_path: Path) -> None:
     assert text[place.span.start : place.span.end] == "Prompt"
 
 
+@pytest.mark.parametrize(("role", "count"), [("assistent", 1), ("assistant", 0), ("narrator", 0)])
+def test_a_misspelled_role_in_the_data_is_found(tmp_path: Path, role: str, count: int) -> None:
+    part = "- name: turn\n  role: {{ turn.role }}\n  content: {{ turn.text }}\n"
+    (tmp_path / "main.yml.j2").write_text(f"{{% for turn in turns %}}\n{part}{{% endfor %}}\n")
+    data = f'{{"turns": [{{"role": "user", "text": "Hi"}}, {{"role": "{role}", "text": "Hi"}}]}}'
+    (tmp_path / "support.py").write_text(f"Prompt(template_path='main.yml.j2', template_data={data})\n")
+    workspace = Workspace([tmp_path])
+    workspace.scan_calls()
+    found = check(workspace.snapshot, str(tmp_path / "main.yml.j2"))
+    assert sum(finding.rule == "missing-template-data" for finding in found) == count
+
+
 CALLER = """def ask(documents, language):
     return Prompt(template_path="main.yml.j2", template_data={"documents": documents, "language": language})
 

@@ -489,6 +489,15 @@ def test_a_declared_key_is_the_typo_if_all_examples_have_another(
     assert found(tmp_path, text.replace(old, new)) == [place]
 
 
+def test_an_input_of_another_type_than_in_other_examples_is_reported(tmp_path: Path) -> None:
+    examples = '{"ticket": ["It broke"], "label": "bug"}, {"ticket": "It works", "label": "praise"}'
+    examples += ', {"ticket": "It fails", "label": "bug"}'
+    text = OBJECT.replace('{"ticket": "It broke", "label": "bug"}', examples)
+    assert found(tmp_path, text) == ['["It broke"]']
+    assert found(tmp_path, text.replace('"It fails"', "5")) == []
+    assert found(tmp_path, text.replace('["It broke"]', "broken")) == []
+
+
 def test_keys_in_one_text_become_a_list(tmp_path: Path) -> None:
     text = OBJECT.replace('["ticket"]', '"ticket, tone"')
     (finding,) = findings_in_library_calls(text, str(tmp_path / "program.py"), Project())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from string import Formatter
 from typing import Final, NamedTuple
@@ -355,6 +356,7 @@ def _literal_examples(program: Program, call: ast.Call) -> Iterator[Finding]:
             fix = change_literal(program, key, meant)
             message = f"no example has `{key.value!s}`, and all have `{meant}`"
             yield Finding(program.span(key), message, (fix,))
+    yield from _other_types(program, keys, examples)
     for example in examples.elts if isinstance(examples, ast.List) else ():
         places = [key for key in example.keys if key is not None] if isinstance(example, ast.Dict) else []
         written = literal_texts(ast.List(places))
@@ -369,6 +371,31 @@ def _literal_examples(program: Program, call: ast.Call) -> Iterator[Finding]:
             wrong = places[written.index(meant)]
             fix = change_literal(program, wrong, key)
             yield Finding(program.span(wrong), f"the example has no `{key}`, but `{meant}`", (fix,))
+
+
+def _other_types(program: Program, keys: Iterable[str], examples: ast.expr | None) -> Iterator[Finding]:
+    """Yield the only value of a key that is a list, a mapping or a text, unlike that of other examples."""
+    rows = (
+        [each for each in examples.elts if isinstance(each, ast.Dict)]
+        if isinstance(examples, ast.List)
+        else []
+    )
+    for name in keys:
+        values = [
+            value
+            for row in rows
+            for key, value in zip(row.keys, row.values, strict=True)
+            if text_of(key) == name
+        ]
+        kinds = [str if text_of(each) is not None else type(each) for each in values]
+        usual = Counter(kinds).most_common(1)[0][0] if kinds else str
+        odd = [value for value, kind in zip(values, kinds, strict=True) if kind is not usual]
+        if len(odd) == 1 and {*kinds} <= _KINDS.keys():
+            message = f"`{name}` is {_KINDS[usual]} in the other examples"
+            yield Finding(program.span(odd[0]), message, severity="warning")
+
+
+_KINDS: Final[Mapping[type, str]] = {str: "a text", ast.List: "a list", ast.Dict: "a mapping"}
 
 
 def _no_json(

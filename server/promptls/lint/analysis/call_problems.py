@@ -7,8 +7,9 @@ from typing import Final, Literal, NamedTuple
 
 from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.dialects.prompt_poet.vocabulary import EXPECTED_KEYS
+from promptls.dialects.prompt_poet.vocabulary import EXPECTED_KEYS, ROLES
 from promptls.lint.analysis.declared_types import mismatch
+from promptls.semantic.flow.paths import Each
 from promptls.semantic.flow.shapes import resolved_uses
 from promptls.semantic.flow.use import Compared
 from promptls.semantic.names.scopes import INJECTED
@@ -33,7 +34,7 @@ from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.yaml.nodes import Sequence, scalar_text
 from promptls.text.format import in_code
 from promptls.text.positions import Span
-from promptls.text.suggest import nearest
+from promptls.text.suggest import is_typo, nearest
 from promptls.workspace.contract import calls_to, certain_place, needed_shapes, needs_of
 from promptls.workspace.python_calls import TemplateCall
 from promptls.workspace.snapshot import Snapshot
@@ -136,6 +137,7 @@ def _mismatches(
     `calls` are all calls that load the template.
     """
     yield from _unequal(template, passed, [dict(each.given) for each in calls])
+    yield from _wrong_roles(template, passed)
     mismatches = dict(mismatch_by_name(read, passed))
     for name, problem in mismatches.items():
         yield name, problem, _use(template, name, problem.lacked)
@@ -198,6 +200,42 @@ def _results(
                     if isinstance(shape, KnownFunction):
                         span = call.span.shifted(start + located.start)
                         yield f"{name}(…)", shape.returned, span, (Compared(other.value, other.span),)
+
+
+def _wrong_roles(
+    template: Template, passed: Mapping[str, Shape]
+) -> Iterator[tuple[str, Mismatch, Span | None]]:
+    """Yield the texts that a part prints as its role, and that are typos of a role."""
+    spans = [
+        value.span.shifted(located.start)
+        for located in template.source.root.placed()
+        for part in chunk_items(located.chunk).parts
+        if (value := part.value("role")) is not None
+    ]
+    for use in resolved_uses(template):
+        name = use.path[0].key
+        if not isinstance(name, str) or not any(span.covers(use.span.start) for span in spans):
+            continue
+        shapes = [passed.get(name, UNKNOWN)]
+        for step in use.path[1:]:
+            shapes = [inner for shape in shapes for inner in _inside(shape, step.key)]
+        texts = [each.value for shape in shapes for each in _pieces(shape) if isinstance(each, KnownValue)]
+        for text in (each for each in texts if isinstance(each, str) and each not in ROLES):
+            meant = next((role for role in ROLES if is_typo(text, role)), None)
+            if meant is not None:
+                yield name, Mismatch(f"a role in `{name}` is `{text}`; did you mean `{meant}`?"), use.span
+
+
+def _pieces(shape: Shape) -> tuple[Shape, ...]:
+    return shape.alternatives if shape.kind == "union" else (shape,)
+
+
+def _inside(shape: Shape, key: object) -> list[Shape]:
+    """Return the shapes of an element, or of the value under a key."""
+    pieces = _pieces(shape)
+    if key is Each.ELEMENT:
+        return [each.element for each in pieces if each.kind == "list" and each.element is not None]
+    return [inner for each in pieces for name, inner in each.keys if name == key]
 
 
 def _options(shape: Shape) -> frozenset[str]:

@@ -4,7 +4,8 @@ Reports a tag that prints nothing but the list that a loop around it iterates ov
 list to a function or a filter if the loop does not read its variable. If nothing reads the variable, it also
 reports a tag that prints the object whose attribute the list is. An attribute of the list in a longer expression is a hint.
 Also reports an input that a loop prints, if the elements have a field of the same name by samples, calls in
-Python or another loop, and the loop reads only other fields.
+Python or another loop, and the loop reads only other fields. A name that a loop only tests with `is defined` is a
+hint, if the loop reads a field of that name of its element.
 
 ## Why is this bad?
 
@@ -43,14 +44,15 @@ from typing import Final, NamedTuple
 
 from promptls.lint.analysis.loop_names import looped_names
 from promptls.lint.analysis.sampled_values import sampled_schemas
+from promptls.lint.analysis.unmatched_names import declared_names, given_names
 from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, rule
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import OpenBlock
 from promptls.semantic.types.shape import element_of, keys_of
 from promptls.syntax.chunk import Chunk, Located, chunk_fact
-from promptls.syntax.facts import chunks_with, summary, union
-from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name
+from promptls.syntax.facts import chunks_with, items_in, summary, union
+from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, Test
 from promptls.syntax.jinja.problems import expressions_in, loops_in, tag_tree
 from promptls.text.positions import Span
 from promptls.workspace.contract import calls_to
@@ -210,6 +212,35 @@ def list_in_own_loop(file: File) -> Iterator[Finding]:
     yield from _attributes_of_lists(file, {finding.span for finding in findings})
     yield from _owners_in_loops(file)
     yield from _inputs_for_fields(file)
+    yield from _tested_inputs(file)
+
+
+@chunk_fact
+def _tested(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the names that are tested with `is defined`."""
+    return tuple(
+        (node.target.name, node.target.span.shifted(start))
+        for start, node in expressions_in(chunk)
+        if isinstance(node, Test) and node.name == "defined" and isinstance(node.target, Name)
+    )
+
+
+def _tested_inputs(file: File) -> Iterator[Finding]:
+    """Yield the names that a loop only tests, in place of a field of the same name that it reads."""
+    for located, (name, place) in items_in(file.chunks, _tested):
+        span = place.shifted(located.start)
+        references = [*file.template.names.references_of(name)]
+        loop = _loop_around(file, span) if len(references) == 1 and references[0].binding is None else None
+        if loop is None or name in given_names(file) | (declared_names(file) or frozenset()):
+            continue
+        fields = [
+            at
+            for owner, field, at in _read_attributes(located.chunk)
+            if (owner, field) == (loop.variable, name)
+        ]
+        if any(loop.block in file.template.branches.at(at.start + located.start) for at in fields):
+            message = "this is no field of the element, and nothing else reads it"
+            yield Finding.suggest(span, message, f"{loop.variable}.{name}", severity="hint")
 
 
 def _inputs_for_fields(file: File) -> Iterator[Finding]:

@@ -2,7 +2,8 @@
 
 In a file whose parts are examples, questions with the role `user` and answers with the role `assistant` in turn,
 reports a question without an answer, an answer with the role of the question, and a part in their midst that lacks
-the `truncation_priority` of all others. There must be at least three other examples.
+the `truncation_priority` of all others. There must be at least three other examples. Without them, it reports an
+answer that is one by its name, such as `example answer` behind `example question`.
 
 ## Why is this bad?
 
@@ -46,13 +47,14 @@ Use instead:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise, product
 from typing import Final, NamedTuple
 
 from promptls.lint.rule import File, Finding, rule
 from promptls.semantic.kind import Kind
 from promptls.semantic.parts import chunk_items
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import summary
+from promptls.syntax.facts import items_in, summary
 from promptls.syntax.yaml.nodes import Scalar, scalar_text
 from promptls.text.positions import Span
 
@@ -61,8 +63,9 @@ _MIN_EXAMPLES: Final = 3
 
 
 class _Turn(NamedTuple):
-    """A part: its role and priority, each None if Jinja prints it, and the places of its role and its name."""
+    """A part: its name, role and priority, each None if Jinja prints it, and the places of its role and its name."""
 
+    name: str | None
     role: str | None
     priority: str | None
     role_place: Span
@@ -77,6 +80,7 @@ def _turns(chunk: Chunk) -> tuple[_Turn, ...]:
         place = name.span if name is not None else part.first_key
         found.append(
             _Turn(
+                scalar_text(name) if name is not None else None,
                 scalar_text(role) if isinstance(role, Scalar) else None if role else "user",
                 scalar_text(priority) if isinstance(priority, Scalar) else None if priority else "0",
                 role.span if role is not None else place,
@@ -97,9 +101,31 @@ def _sum(counts: list[int]) -> int:
 _answers: Final = summary(_count_answers, _sum)
 
 
+_QUESTIONS: Final = ("question", "input", "query", "request", "user")
+_ANSWERS: Final = ("answer", "output", "reply", "response", "assistant")
+"""The words for a question and an answer in the names of parts."""
+
+
+def _named_answers(file: File) -> Iterator[Finding]:
+    """Yield the answer, by its name, to the question before it, with the role of that question."""
+    turns = items_in(file.chunks, _turns)
+    for (_, question), (located, answer) in pairwise(turns):
+        if question.role != "user" or answer.role != "user" or not question.name or not answer.name:
+            continue
+        forms = {
+            question.name.replace(word, other)
+            for word, other in product(_QUESTIONS, _ANSWERS)
+            if word in question.name and question.name != word
+        }
+        if answer.name in forms:
+            message = "by its name, this part answers the one before it, and has its role"
+            yield Finding.suggest(answer.role_place.shifted(located.start), message, "assistant")
+
+
 @rule(severity="hint", kinds=frozenset({Kind.PARTS}))
 def uneven_examples(file: File) -> Iterator[Finding]:
     """Yield the parts that break the pattern of the examples around them."""
+    yield from _named_answers(file)
     if _answers(file.chunks) < _MIN_EXAMPLES or file.template.references:
         return
     turns = [
