@@ -160,6 +160,20 @@ def test_inputs_and_functions_have_colors_of_their_own(workbench: Workbench, not
     assert len(set(colors.values())) == 3, colors
 
 
+def test_a_samples_file_is_checked_and_completed_before_any_prompt_is_open(
+    workbench: Workbench, example: Path
+) -> None:
+    (example / "samples" / "tickets.yml").write_text("short:\n  txt: Hello\n", "utf-8")
+    workbench.open_file("tickets.yml")
+    expect(workbench.problem("the sample `short` lacks `text`").first).to_be_visible()
+    workbench.page.keyboard.press("Control+End")
+    workbench.page.keyboard.type("long:\n  te", delay=80)
+    suggested = workbench.page.locator(".suggest-widget .monaco-list-row.focused")
+    expect(suggested).to_contain_text("input")
+    workbench.page.keyboard.press("Tab")
+    expect(workbench.line("text:")).to_be_visible()
+
+
 @pytest.mark.usefixtures("notes")
 def test_the_settings_file_is_completed_and_explained(workbench: Workbench, example: Path) -> None:
     (example / "promptls.toml").write_text("\n[rendering]\ntimeout = 9\n", "utf-8")

@@ -23,6 +23,13 @@ const NAME = /(\.ya?ml\.j2|_english\.json|\/english\/[^/]+\.json)$/;
 /** Samples, by the folder where `promptls new` writes them; the server reports what prompts say about them. */
 export const SAMPLES = { scheme: "file", pattern: "**/samples/*.{json,yml,yaml}" };
 
+/** What the server reads beside prompts, and completes. */
+const BESIDE_PROMPTS = [SAMPLES, { scheme: "file", pattern: SETTINGS }];
+
+export function isBesidePrompts(document: vscode.TextDocument): boolean {
+  return vscode.languages.match(BESIDE_PROMPTS, document) > 0;
+}
+
 const LINES_WITH_KEYS = 50;
 
 export function isPrompt(document: vscode.TextDocument): boolean {

@@ -10,6 +10,7 @@ import { debounce } from "./debounce";
 import {
   activePrompt,
   hasPromptText,
+  isBesidePrompts,
   isCheckedProgram,
   isPrompt,
   isPromptProject,
@@ -173,7 +174,9 @@ function startWhenNeeded(server: ServerManager, isProject: Promise<boolean>): vs
   const startFor = (...documents: vscode.TextDocument[]) => {
     const isNeeded = documents.some(
       (document) =>
-        (isPrompt(document) && (hasPrompts || hasPromptText(document))) || isCheckedProgram(document),
+        (isPrompt(document) && (hasPrompts || hasPromptText(document))) ||
+        (isBesidePrompts(document) && hasPrompts) ||
+        isCheckedProgram(document),
     );
     if (isNeeded) {
       listening.dispose();
