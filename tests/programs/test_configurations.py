@@ -111,7 +111,8 @@ WRONG = {
         [("invalid-evaluation-prompt", "'HUMAN'")],
     ),
     "a key of a model": (
-        "from opencompass.models import VLLM\nmodels = [dict(type=VLLM, batch_sise=8, max_seq_length=9)]\n",
+        ("from opencompass.models import VLLM\n"
+        "models = [dict(type=VLLM, path='a', batch_sise=8, max_seq_length=9)]\n"),
         [("unknown-evaluation-key", "batch_sise"), ("unknown-evaluation-key", "max_seq_length")],
     ),
     "a key of a model in a loop": (
@@ -605,6 +606,9 @@ def test_options_of_columns_with_a_common_beginning_are_compared() -> None:
         ("pred_postprocessor=", "pred_postprocess=", "pred_postprocess"),
         ("type=AccEvaluator)", "type=AccEvaluator, pred_role='BOT')", "pred_role"),
         ("N = 1", "models = [dict(type='M', abbr='m'), dict(type='M', abbr='m')]", "'m'"),
+        ("type=AccEvaluator)", "type='AccEvaluater')", "AccEvaluater"),
+        ("dict(type=ZeroRetriever)", "dict(type=LocalRunner)", "LocalRunner"),
+        ("N = 1", "models = [dict(type=HuggingFace, abbr='m')]", "dict"),
         ("N = 1", "m = dict(type='M', max_out_len=9, max_seq_len=8)", "9"),
         ("N = 1", "b_datasets = dict(type='D', abbr='c', reader_cfg=a_reader_cfg)", "dict"),
         ("N = 1", "infer = dict(runner=dict(type=LocalRunner, debug=True))", "dict"),
@@ -618,7 +622,8 @@ def test_options_of_columns_with_a_common_beginning_are_compared() -> None:
     ],
 )
 def test_a_value_that_its_key_cannot_use_is_found(old: str, new: str, place: str) -> None:
-    imports = "from opencompass.runners import LocalRunner\nfrom opencompass.tasks import OpenICLInferTask\n"
+    imports = "from opencompass.models import HuggingFace\n"
+    imports += "from opencompass.runners import LocalRunner\nfrom opencompass.tasks import OpenICLInferTask\n"
     values = f"{imports}{VALUES}N = 1\n"
     assert found(values) == []
     assert found(values.replace(old, new, 1)) == [("unknown-evaluation-key", place)]

@@ -220,6 +220,17 @@ def test_the_metrics_of_an_evaluation_are_a_list_of_objects() -> None:
     assert found(PROGRAM.replace("[Faithfulness(), recall]", "[...]")) == []
 
 
+def test_a_column_of_a_conversation_is_none_of_other_samples() -> None:
+    text = """from ragas import EvaluationDataset, MultiTurnSample, SingleTurnSample, evaluate
+from ragas.metrics import LLMContextRecall
+dataset = EvaluationDataset([SingleTurnSample(user_input="a", retrieved_contexts=["b"])])
+evaluate(dataset, metrics=[LLMContextRecall(llm=llm)])
+"""
+    conversation = "MultiTurnSample(user_input=[], reference='a')\n"
+    assert found(text) == found(text + conversation) == ["LLMContextRecall(llm=llm)"]
+    assert found(f"{text}one = {{}}\none['reference'] = 'a'\n") == []
+
+
 def test_an_evaluation_takes_a_dataset_and_no_list() -> None:
     text = "from ragas import evaluate\nevaluate(dataset=[one], metrics=[])\n"
     assert found(text) == ["[one]"]

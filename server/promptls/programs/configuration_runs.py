@@ -3,23 +3,59 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from promptls.dialects.opencompass.vocabulary import CHAT_MODELS, EVALUATORS
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.configuration_tree import ConfigurationTree, is_mapping, keys_of, values_of
-from promptls.syntax.python_places import last_name
+from promptls.programs.configuration_tree import (
+    KNOWN_CLASSES,
+    ConfigurationTree,
+    is_mapping,
+    keys_of,
+    values_of,
+)
+from promptls.syntax.python_places import last_name, text_of
+from promptls.text.suggest import only_typo
 
 _LISTS: Final = ("datasets", "models")
 _OF_DATASETS: Final = frozenset({"abbr", "type", "reader_cfg", "infer_cfg", "eval_cfg"})
 _RUNNERS: Final = frozenset({"LocalRunner", "SlurmRunner", "SlurmSequentialRunner", "DLCRunner"})
 """The classes that start the tasks of a run, and need to know which."""
 _INFERENCE: Final = "OpenICLInferTask"
+_KINDS: Final[Mapping[str, str]] = {
+    "icl_inferencer": "an inferencer",
+    "icl_prompt_template": "a template",
+    "icl_retriever": "a retriever",
+    "models": "a model",
+    "partitioners": "a partitioner",
+    "runners": "a runner",
+    "summarizers": "a summarizer",
+}
+"""The modules of OpenCompass with classes of one kind."""
+_EXPECTED: Final[Mapping[str, str]] = {
+    "evaluator": "an evaluator",
+    "ice_template": "a template",
+    "inferencer": "an inferencer",
+    "partitioner": "a partitioner",
+    "prompt_template": "a template",
+    "retriever": "a retriever",
+    "runner": "a runner",
+    "summarizer": "a summarizer",
+}
+"""The kinds of classes that keys take."""
+_WITH_PATH: Final = CHAT_MODELS | {
+    *("HuggingFace", "HuggingFaceBaseModel", "HuggingFaceCausalLM", "InternLM"),
+    *("ModelScope", "ModelScopeCausalLM", "TurboMindModel", "VLLM"),
+}
+"""The classes of models that load weights."""
 
 
 def part_problems(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield what fails, or is lost, when OpenCompass runs a configuration."""
     for find in (_read_bases, _relative_imports, _mappings, _limits, _tasks, _unread_evaluations):
+        yield from find(tree)
+    for find in (_other_parts, _misspelled_evaluators, _models_without_path):
         yield from find(tree)
 
 
@@ -103,3 +139,46 @@ def _unread_evaluations(tree: ConfigurationTree) -> Iterator[Finding]:
         if isinstance(target, ast.Name) and target.id.endswith("eval_cfg") and target.id not in read:
             message = f"the dataset has no `eval_cfg`, so that nothing reads `{target.id}`"
             yield Finding(tree.span(target), message, severity="warning")
+
+
+def _other_parts(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the classes of OpenCompass at a key that takes another kind of class."""
+    imported: dict[str, str] = {}
+    for node in tree.imports:
+        module = (node.module or "").split(".")
+        part = next((each for each in module if each in _KINDS), None)
+        if part is not None and module[0] == "opencompass":
+            names = {alias.asname or alias.name for alias in node.names} - KNOWN_CLASSES
+            imported |= dict.fromkeys(names, _KINDS[part])
+    for keyword in tree.keywords:
+        kind = values_of(keyword.value).get("type")
+        expected = _EXPECTED.get(keyword.arg or "")
+        if isinstance(kind, ast.Name) and expected and imported.get(kind.id, expected) != expected:
+            message = f"`{keyword.arg}` takes {expected}, and `{kind.id}` is {imported[kind.id]}"
+            yield Finding(tree.span(kind), message)
+
+
+def _misspelled_evaluators(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the text that misspells the class of an evaluator."""
+    for evaluator in tree.values_at("evaluator"):
+        kind = values_of(evaluator).get("type")
+        name = text_of(kind) or ""
+        meant = only_typo(name, EVALUATORS) if name not in EVALUATORS else None
+        place = tree.places.inside_quotes(kind) if meant and isinstance(kind, ast.Constant) else None
+        if meant is not None and place is not None:
+            yield Finding.suggest(place, f"OpenCompass has no evaluator `{name}`", meant)
+
+
+def _models_without_path(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the models whose class needs the `path` of its weights, and gets none."""
+    if "path" in tree.keys_set_later:
+        return
+    for name, value in tree.named_values:
+        for model in value.elts if name == "models" and isinstance(value, ast.List) else ():
+            kind = values_of(model).get("type")
+            if not isinstance(kind, ast.Name) or kind.id not in _WITH_PATH & tree.classes:
+                continue
+            if isinstance(model, ast.Call) and not values_of(model).keys() & {"path", None}:
+                yield Finding(
+                    tree.span(model.func), f"a `{last_name(kind)}` needs a `path`, that of its weights"
+                )

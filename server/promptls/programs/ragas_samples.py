@@ -97,8 +97,13 @@ class _Samples:
             name: {*_scored_parameters(program, each)} for name, each in program.top_functions.items()
         }
         self._mentioned: set[str | None] = set()
+        # The fields of a conversation are no columns of other samples.
+        conversations = (each for each in program.calls if program.library_name(each.func) == _SAMPLES[1])
+        others = {id(keyword) for call in conversations for keyword in call.keywords}
         for node in program.nodes:
             match node:
+                case ast.keyword() if id(node) in others:
+                    continue
                 case ast.Constant(value=str(name)) | ast.keyword(arg=name) | ast.Attribute(attr=name):
                     self._mentioned.add(name)
 

@@ -10,6 +10,7 @@ In a file that declares no inputs, reports
   condition on its plural or singular that is read nowhere else;
 - a key or attribute that is used once and differs by one letter from one that the same value has elsewhere,
   or is a misspelling of a common one such as `content`;
+- as a hint, a loop over one item of a list that is read nowhere else, as in `documents[3]` in place of `documents[:3]`;
 - a name with a hyphen, such as `user-name`, and a name with a dot or a comma where the file has it with `_`.
 
 In every file, reports a name of Latin letters with a Cyrillic or Greek one that looks like them, and a name in quotes that a tag prints alone, as a hint if the file has it nowhere else.
@@ -78,17 +79,19 @@ from promptls.lint.analysis.unmatched_names import (
     names_in_scope,
 )
 from promptls.lint.analysis.written_lists import has_lists_of_mappings, written_odd_keys
-from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, File, Finding, Fix, Severity, each_chunk, rule
+from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
 from promptls.semantic.names.scopes import NameReference
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import items_in
-from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Name, Operation
-from promptls.syntax.jinja.problems import expressions_in, tag_tree
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Item, Name, Operation
+from promptls.syntax.jinja.problems import expressions_in, loops_in, tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import typos_among
 from promptls.workspace.contract import function_names, names_handed_on
 
 _MIN_LENGTH: Final = 5
+_MIN_LIMIT: Final = 2
+"""The minimum number in brackets that may be meant as that of all items."""
 _MIN_USES: Final = 2
 """The minimum number of uses of a name for another name to be considered a typo of it."""
 
@@ -125,12 +128,40 @@ def _typos(file: File) -> Iterator[Finding]:
         yield from _hyphenated(file)
         yield from _dotted(file)
         yield from _pairs_in_place_of_attributes(file)
+        yield from _lost_colons(file)
     elif file.kind in OBJECT_KINDS:  # its inputs are fields, and none of Jinja's variables
         yield from _names(file)
 
 
 _LOOKALIKES: Final = str.maketrans("\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u03bf", "aeopcyxio")
 """Small letters of the Cyrillic and Greek alphabets that look like Latin ones."""
+
+
+@chunk_fact
+def _looped_items(chunk: Chunk) -> tuple[tuple[str, Span, Span], ...]:
+    """Return the names of which a loop iterates over one item, with the places of name and number."""
+    return tuple(
+        (item.target.name, item.target.span.shifted(start), item.key.span.shifted(start))
+        for start, loop in loops_in(chunk)
+        if isinstance(item := loop.expressions[0], Item)
+        and isinstance(item.target, Name)
+        and isinstance(item.key, Constant)
+        and isinstance(item.key.value, int)
+        and item.key.value >= _MIN_LIMIT
+    )
+
+
+def _lost_colons(file: File) -> Iterator[Finding]:
+    """Yield the number of an item that a loop iterates over, if nothing else reads the list of these items."""
+    for located, (name, place, number) in items_in(file.chunks, _looped_items):
+        references = [*file.template.names.references_of(name)]
+        if len(references) == 1 and references[0].binding is None and name not in _passed(file):
+            span = place.shifted(located.start)
+            written = located.chunk.slice(number)
+            message = f"this loops over one item of `{name}`; its first items are `{name}[:{written}]`"
+            edit = Edit.insert(number.start + located.start, ":")
+            fixes = (Fix("Insert `:`", (edit,)),)
+            yield Finding(Span(span.end + 1, number.end + located.start), message, fixes, severity="hint")
 
 
 @each_chunk
