@@ -62,8 +62,8 @@ GOALS: Final = (
     ),
     *(
         Goal(
-            f"{request} behind an edit, p95 over the empty server's",
-            f"{request} behind an edit",
+            f"{request} after an edit, p95 over the empty server's",
+            f"{request} after an edit",
             "promptls",
             "empty",
             95,

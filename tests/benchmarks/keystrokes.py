@@ -122,7 +122,7 @@ def measure_template(
         yield "keystroke", repeated(servers, typists, Typist.keystroke, count)
         for request in REQUESTS:
             times = repeated(servers, typists, partial(Typist.ask, request=request), count // 2)
-            yield f"{request} behind an edit", times
+            yield f"{request} after an edit", times
         yield from measure_bursts(servers, typists, count // 4)
     finally:
         for typist in typists.values():

@@ -133,7 +133,7 @@ def test_a_text_with_fields_is_filled_in_as_before(pieces: list[str], first: str
     made = convert(text, "a.txt", "f-string", "parts")
 
     assert messages(made.text, data) == [("user", expected)]
-    # A single brace directly behind a field is one too many in most texts, so it gets a warning.
+    # A single brace directly after a field is one too many in most texts, so it gets a warning.
     assert [message for message in errors(made.text) if "closes nothing" not in message] == []
 
 

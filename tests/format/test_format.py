@@ -41,12 +41,12 @@ from promptls.text.positions import Span
         pytest.param(
             "{#---\nname: x\n---#}\n- name:   task\n  role :   system\n  content: hi\n",
             "{#---\nname: x\n---#}\n- name: task\n  role: system\n  content: hi\n",
-            id="the first part behind a header",
+            id="the first part after a header",
         ),
         pytest.param(
             "{#---\nname: x\n---#}\n{%- set a = 1 -%}\n-   name: task\n    role: system\n    content: hi\n",
             "{#---\nname: x\n---#}\n{%- set a = 1 -%}\n- name: task\n  role: system\n  content: hi\n",
-            id="the first part behind a header and tags that print nothing",
+            id="the first part after a header and tags that print nothing",
         ),
     ],
 )
@@ -72,7 +72,7 @@ def test_the_frame_is_laid_out(before: str, after: str) -> None:
         ),
         pytest.param(
             "- name: a\n  content: |\n    x\n\n\n\n{% include 'tail' %}\n- name: b\n  content: c\n",
-            id="blank lines ahead of an include that may go on with the text",
+            id="blank lines before an include that may go on with the text",
         ),
         pytest.param(
             "- name: a\n  content: |\n    x\n    {% for y in ys %}\n\n\n    {{ y }}\n    {% endfor %}\n",

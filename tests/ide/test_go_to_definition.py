@@ -71,7 +71,7 @@ Prompt(template_path="main.yml.j2", template_data={"user": 1})
                                                     ^^^^ to
                                                     ^^^^ said
 """,
-    "the macro behind an import, and the import": """\
+    "the macro after an import, and the import": """\
 {% from 'tools.yml.j2' import greet as hello %}
                                        ^^^^^ said
 - name: a
@@ -80,7 +80,7 @@ Prompt(template_path="main.yml.j2", template_data={"user": 1})
 {% macro greet() %}{% endmacro %}
          ^^^^^ to
 """,
-    "the macro behind an import that keeps its name": """\
+    "the macro after an import that keeps its name": """\
 {% from 'tools.yml.j2' import greet %}
                               ^^^^^ said
 - name: a

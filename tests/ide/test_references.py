@@ -78,7 +78,7 @@ input_keys: [tone]
   content: "{{ to<CURSOR>ne }}"
                ^^^^ read
 """,
-    "what is read ahead of its binding is another variable": """\
+    "what is read before its binding is another variable": """\
 {% set tone = tone | trim %}
        ^^^^ write
 - name: a

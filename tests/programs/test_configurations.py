@@ -49,7 +49,7 @@ WRONG = {
         [("unresolved-import", "EMEvaluater")],
     ),
     "a text": (one("'Q: {qestion}'"), [(FIELD, "{qestion}")]),
-    "texts behind one another": (
+    "texts after one another": (
         one("'Q: \\'\\n' \"\"\"\nx\\\ny {qestion}\"\"\""), [(FIELD, "{qestion}")]
     ),
     "a raw text": (one("r'\\d {qestion}'"), [(FIELD, "{qestion}")]),
@@ -129,7 +129,7 @@ WRONG = {
         one("f'Question: {input} {{question}}'"),
         [("unknown-evaluation-key", "input")],
     ),
-    "a label that is there twice": (
+    "a label that occurs twice": (
         one("{0: '{question} a', 0: '{question} b'}").replace("GenInferencer", "PPLInferencer"),
         [("invalid-ppl-template", "template"), ("unknown-evaluation-key", "0")],
     ),
@@ -708,7 +708,7 @@ def in_braces(configuration: str) -> str:
 def test_a_key_that_is_twice_in_braces_loses_its_first_value() -> None:
     text = "q_infer_cfg = {'retriever': {'type': ZeroRetriever, 'type': ZeroRetriever}}\n"
     (finding,) = findings_in_configuration(text, FilesOf(), Project()) or ()
-    assert finding.message == "`type` is there twice, and the first value is lost"
+    assert finding.message == "`type` occurs twice, and the first value is lost"
 
 
 def test_a_custom_dataset_names_the_class_of_its_evaluator() -> None:

@@ -25,10 +25,10 @@ TEMPLATE = """\
 GIVEN = '"locale": "en", "user": {"name": "Ada"}, "history": []'
 
 
-def found(folder: Path, data: str, *, before: str = "", behind: str = "") -> list[tuple[str, str]]:
+def found(folder: Path, data: str, *, before: str = "", after: str = "") -> list[tuple[str, str]]:
     """Return the underlined text and message of each finding in a call with this data."""
     (folder / "main.yml.j2").write_text(TEMPLATE)
-    text = f'{before}Prompt(template_path="main.yml.j2", template_data={{{data}}}){behind}\n'
+    text = f'{before}Prompt(template_path="main.yml.j2", template_data={{{data}}}){after}\n'
     (folder / "call.py").write_text(text)
     workspace = Workspace([folder])
     reported = findings_of_python(workspace.snapshot, str(folder / "call.py"))
@@ -94,7 +94,7 @@ def test_a_value_that_its_declaration_excludes_is_reported_at_its_key(tmp_path: 
 
 
 def test_a_comment_suppresses_a_call(tmp_path: Path) -> None:
-    assert found(tmp_path, "", behind="  # promptls: ignore[missing-template-data]") == []
+    assert found(tmp_path, "", after="  # promptls: ignore[missing-template-data]") == []
 
 
 def test_places_count_letters_of_other_planes(tmp_path: Path) -> None:

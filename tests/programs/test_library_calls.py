@@ -187,7 +187,7 @@ RIGHT = {
     "a parameter after the backend": (
         EXPERIMENT.replace('="main.yml.j2"', "") + "x = triage.arun([], 'c', None, 'main.yml.j2')"
     ),
-    "a score ahead of another metric of the name": (
+    "a score before another metric of the name": (
         METRIC + "quality.score(response='a', expected='b')\n" + METRIC.replace("expected", "reference")
     ),
     "an experiment that is written twice": (

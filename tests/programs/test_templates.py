@@ -38,7 +38,7 @@ def test_a_good_template_with_its_data_has_no_findings(tmp_path: Path) -> None:
 WRITTEN = {
     "long quotes": 'Prompt(raw_template="""{}""", template_data=data)',
     "a name": "raw = '''{}'''\nPrompt(raw_template=raw, template_data=data)",
-    "behind a mark": "\ufeffPrompt(raw_template='''{}''', template_data=data)",
+    "after a mark": "\ufeffPrompt(raw_template='''{}''', template_data=data)",
     "stripped": 'Prompt(raw_template="""{}""".strip(), template_data=data)',
     "indented less": 'Prompt(raw_template=textwrap.dedent("""{}"""), template_data=data)',
     "a longer text": "raw = '''{}''' + \"- name: last\\n  content: x\\n\"\nPrompt(raw_template=raw)",

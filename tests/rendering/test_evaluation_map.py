@@ -52,7 +52,7 @@ def pieces(text: str, made: Rendering) -> list[list[tuple[str, str, bool]]]:
 
 
 def test_examples_lead_to_their_template_and_values_to_their_fields() -> None:
-    # The line break behind the examples is OpenCompass's own.
+    # The line break after the examples is OpenCompass's own.
     made = rendered(
         FEW_SHOT,
         EvaluationJob(EvaluationData(examples=({"q": "zero", "a": "nothing"},))),

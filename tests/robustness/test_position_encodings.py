@@ -50,7 +50,7 @@ class Places:
         text = self.texts[uri]
         starts = [*line_starts(text), len(text)]
         inside = text[starts[line] : starts[line + 1]].encode(self.codec)
-        assert character * self.width <= len(inside), "the place lies behind the end of its line"
+        assert character * self.width <= len(inside), "the place lies after the end of its line"
         return starts[line] + len(inside[: character * self.width].decode(self.codec))
 
     def plain(self, value: Any, uri: str) -> Any:

@@ -47,7 +47,7 @@ BROKEN = {
     "a byte order mark": b"\xef\xbb\xbf" + FRAME,
     "a header without an end": b"Content-Type: " + b"a" * MAX_HEADER_BYTES,
     "a second header where a message is announced": b"Content-Length: 60000000\r\n\r\n" + FRAME,
-    "a second header behind a message": b"Content-Length: 60000000\r\n\r\n" + BODY + FRAME,
+    "a second header after a message": b"Content-Length: 60000000\r\n\r\n" + BODY + FRAME,
     "a request over HTTP": b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 17\r\n\r\n" + BODY,
     "a method that no standard names": b"FOO / HTTP/1.1\r\n\r\n" + FRAME,
     "a method in small letters": b"patch / HTTP/1.1\r\n\r\n" + FRAME,

@@ -62,7 +62,7 @@ class Served:
 
 @contextmanager
 def serving(folder: Path, command: str, *options: str, **environment: str) -> Iterator[Served]:
-    """Run a command that serves a page; the page of the truncation lab is behind that of the preview."""
+    """Run a command that serves a page; the page of the truncation lab is after that of the preview."""
     words = [sys.executable, "-c", _COMMAND, str(folder / "pages"), command, "prompt.yml.j2", *options]
     with subprocess.Popen(
         words,

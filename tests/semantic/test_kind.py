@@ -29,7 +29,7 @@ PROMPTS = {
     ),
     "a broken part": ("- name: a\n  content: b\n  role user\n", Kind.PARTS),
     "a part indented with tabs": ("- name: a\n\trole: user\n\tcontent: |\n\t  b\n", Kind.PARTS),
-    "a part with a tab behind its dash": ("-\tname: a\n\tcontent: b\n", Kind.PARTS),
+    "a part with a tab after its dash": ("-\tname: a\n\tcontent: b\n", Kind.PARTS),
     "a part that is indented with one space": ("- name: a\n role: user\n   content: b\n", Kind.PARTS),
     "a part with a key that a model has": ("- name: a\n  content: '{{ b }}'\n  temperature: 0\n", Kind.PARTS),
     "a part with another key, and a text for a model": (

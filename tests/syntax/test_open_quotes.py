@@ -11,10 +11,10 @@ NOT_CLOSED = "a quoted value that is not closed"
 CASES = {
     "in a key's value": 'a:\n  - role: x\n    prompt: <"Q: q\n  - role: y\n    prompt: "A: b"\n',
     "in brackets": 'a:\n  - {role: x, prompt: <"Q: q}\n  - {role: y, prompt: "A: b"}\n',
-    "with blanks behind the next quote": 'a: <"b\nc: " d"\n',
+    "with blanks after the next quote": 'a: <"b\nc: " d"\n',
     "single quotes": "a: <'b\nc: 'd'\n",
     "with an escaped quote in between": 'a: <"b \\" c\nd: "e"\n',
-    "a tag behind the next quote": 'a: <"b\nc: "{d}"\n',
+    "a tag after the next quote": 'a: <"b\nc: "{d}"\n',
     "an item of a list": '- <"b\n- "c"\n',
 }
 OTHERS = {

@@ -24,7 +24,7 @@ RIGHT = {
     "an expression on a line of its own": "- name: a\n  content: b\n{{ more_parts }}\n",
     "an expression on a line in a block scalar": "- name: a\n  content: |\n{{ text | indent(4) }}\n    b\n",
     "two expressions on a block's first line": "- name: a\n  content: |\n    {{ b }} {{ c }}\n    d\n",
-    "a space behind an expression on the first line": "- name: a\n  content: |\n    {{ b }} \n    d\n",
+    "a space after an expression on the first line": "- name: a\n  content: |\n    {{ b }} \n    d\n",
     "deeper lines below a text's first expression":
         "- name: a\n  content: |\n    {{ b }}\n\n      - c\n    d\n",
     "deeper lines below an expression in an `if`":

@@ -129,7 +129,7 @@ def test_nodes_that_name_the_same_thing_are_related_by_it() -> None:
         "possessive first",
         "possessive",
         "two names",
-        "verb behind",
+        "verb after",
         "no names",
         "mass nouns",
         "also lower",

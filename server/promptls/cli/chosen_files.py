@@ -224,7 +224,7 @@ def rewrite(path: str, before: str, after: str) -> None:
     with replace_file(target) as stream:
         stream.write(after)
     target.chmod(stat.S_IMODE(state.st_mode))
-    # Commands that were killed have left temporary files behind.
+    # Commands that were killed have left temporary files after.
     for each in target.parent.glob(f".{escape(target.name)}-????????"):
         with contextlib.suppress(OSError):
             if time.time() - each.stat().st_mtime > _LEFTOVER_SECONDS:

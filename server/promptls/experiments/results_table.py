@@ -76,7 +76,7 @@ RESULT_COLUMNS: Final = (
     "rendered_hash",
     "experiment_name",
 )
-"""The columns that every table has behind those of the dataset, the answer and the metrics."""
+"""The columns that every table has after those of the dataset, the answer and the metrics."""
 
 
 def _own_columns(predicted: list[str], metrics: list[str]) -> list[str]:

@@ -39,7 +39,7 @@ _SIGNS: Final = frozenset({"+", "-", "*", "**"})
 _PLAIN_SPACE: Final = re.compile(r"[ \t\r\n]*")
 _TRAILING: Final = re.compile(r"[ \t]+(?=[\r\n])")
 _RAW: Final = re.compile(r"\{%([-+]?)\s*raw\s*(-?)%\}(?P<body>.*)\{%([-+]?)\s*endraw\s*([-+]?)%\}", re.DOTALL)
-_COMMENT: Final = re.compile(r"\{#(?P<before>[-+]?)(?P<text>[^\r\n]*?)(?P<behind>[-+]?)#\}")
+_COMMENT: Final = re.compile(r"\{#(?P<before>[-+]?)(?P<text>[^\r\n]*?)(?P<after>[-+]?)#\}")
 
 
 def format_tag(tag: Tag) -> str:
@@ -75,7 +75,7 @@ def _comment(text: str) -> str:
     inside = match["text"]
     before = " " if inside[:1].isalnum() else ""
     after = " " if inside[-1:].isalnum() or inside[-1:] in {".", "!", "?"} else ""
-    return f"{{#{match['before']}{before}{inside}{after}{match['behind']}#}}"
+    return f"{{#{match['before']}{before}{inside}{after}{match['after']}#}}"
 
 
 def _inside(text: str, start: int, end: int) -> str | None:
@@ -262,7 +262,7 @@ def _final_line_end(source: Source, within: Span | None) -> tuple[Edit, ...]:
 
 _BARE_END: Final = re.compile(r"(\{%[-+]?\s*)end(\s*[-+]?%\})")
 _KEY: Final = re.compile(r"(?P<before>\s*(?:-[ ]+)*)(?:[\w\"'][^#{}]*?:|(?=[|>]))(?:\s+(?P<value>.*))?")
-_BLOCK_HEADER: Final = re.compile(r"[|>](?:[-+]|(?P<digit>\d)|[-+](?P<behind>\d)|\d[-+])?\s*(?:#.*)?")
+_BLOCK_HEADER: Final = re.compile(r"[|>](?:[-+]|(?P<digit>\d)|[-+](?P<after>\d)|\d[-+])?\s*(?:#.*)?")
 _STEP: Final = 2
 
 
@@ -286,7 +286,7 @@ def edits_after_brace(source: Source, offset: int) -> tuple[Edit, ...]:
 def edits_after_newline(source: Source, offset: int, *, keeps_cursor: bool = False) -> tuple[Edit, ...]:
     """Return the edits for the empty line at `offset`: indentation, the end of the block or header above.
 
-    With `keeps_cursor`, the editor does not move the cursor behind a text that is inserted there.
+    With `keeps_cursor`, the editor does not move the cursor after a text that is inserted there.
     """
     line = source.line_column(offset).line
     here = source.line_span(line)
@@ -340,7 +340,7 @@ def _indentation(chunk: Chunk, line: str, start: int) -> str:
     value = match["value"] or ""
     header = _BLOCK_HEADER.fullmatch(value or line[column:])
     if header:
-        return " " * (column + int(header["digit"] or header["behind"] or _STEP))
+        return " " * (column + int(header["digit"] or header["after"] or _STEP))
     if not value and line.rstrip().endswith(":"):
         return " " * (column + _STEP)
     return " " * column

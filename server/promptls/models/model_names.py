@@ -124,7 +124,7 @@ def _known_models(name: str, named: Mapping[str, ModelSettings]) -> str:
     listed = in_code(known)
     hint = f"did you mean `{near}`? " if near else "" if ":" in name else f"write `<provider>:{name}`; "
     providers = ", ".join(f"`{provider}:`" for provider in TABLE if provider not in {"local", "echo"})
-    return f"{hint}there are {listed}, models behind {providers}, and what `models` in `promptls.toml` names"
+    return f"{hint}there are {listed}, models of {providers}, and what `models` in `promptls.toml` names"
 
 
 class Retirement(NamedTuple):

@@ -217,7 +217,7 @@ def _repeated_keys(tree: ConfigurationTree) -> Iterator[Finding]:
             if keyword.arg is not None and times.pop(keyword.arg, 0) > 1:
                 is_literal = tree.text.startswith("{", tree.span(node).start)
                 why = "and the first value is lost" if is_literal else "which Python refuses"
-                message = f"`{keyword.arg}` is there twice, {why}"
+                message = f"`{keyword.arg}` occurs twice, {why}"
                 yield Finding(tree.span(keyword), message)
 
 
@@ -228,7 +228,7 @@ def _repeated_labels(tree: ConfigurationTree) -> Iterator[Finding]:
         for key in labels.keys if isinstance(labels, ast.Dict) else ():
             if isinstance(key, ast.Constant):
                 if key.value in seen:
-                    message = f"the label `{ast.unparse(key)}` is there twice, and the first one is lost"
+                    message = f"the label `{ast.unparse(key)}` occurs twice, and the first one is lost"
                     yield Finding(tree.span(key), message)
                 seen.add(key.value)
 

@@ -167,7 +167,7 @@ def _without_consequences(
     """Yield the findings in prompts that no finding in the program explains.
 
     One explains those at the key of its value, and those about a field inside of its text, which lacks an
-    `f`, or about a column that it names, behind which a comma is missing.
+    `f`, or about a column that it names, after which a comma is missing.
     """
     spans = [each.span for each in in_program]
     values = {span.start for span in spans}

@@ -243,7 +243,7 @@ def _returns(program: Program, experiment: Function) -> Iterator[Finding]:
 
 
 def _is_no_mapping(node: ast.expr) -> bool:
-    """Return whether an expression is a text, number, truth value or list, or a metric's value."""
+    """Return whether an expression is a text, number, boolean or list, or a metric's value."""
     if isinstance(node, ast.Constant):
         return node.value is not None
     is_value = isinstance(node, ast.Attribute) and node.attr in RESULT_FIELDS

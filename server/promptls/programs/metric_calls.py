@@ -474,7 +474,7 @@ def _of_class(name: str, scores: _Scores) -> str | None:
 
 
 def _is_score(key: str, names: tuple[str, ...]) -> bool:
-    """Return whether a key is that of a metric, which may have its mode behind its name."""
+    """Return whether a key is that of a metric, which may have its mode after its name."""
     return key == "ragas_score" or any(
         key == name or key.startswith((f"{name}(", f"{name}_")) for name in names
     )

@@ -292,7 +292,7 @@ class _Samples:
             yield Finding(self._program.span(place), message)
 
     def mappings(self, call: ast.Call) -> Iterator[Finding]:
-        """Yield a mapping in place of a sample that is scored, also behind a parameter of a function."""
+        """Yield a mapping in place of a sample that is scored, also after a parameter of a function."""
         given: list[ast.expr] = []
         if not _SCORES.isdisjoint(self._methods):
             return  # The program has metrics with methods of its own.

@@ -385,7 +385,7 @@ _MAX_CHANGED_SEGMENTS: Final = 20_000
 async def _change(
     worker: RenderWorker, snapshot: Snapshot, made: FileRendering, others: Iterable[Rendering]
 ) -> PromptChange | None:
-    """Return where the prompt differs between requests, if enough text is behind it for a cache.
+    """Return where the prompt differs between requests, if enough text is after it for a cache.
 
     It is compared with a rendering in which every input has another value, and with `others`.
     """

@@ -16,7 +16,7 @@ _PREFIX: Final = "another "
 class PromptChange(NamedTuple):
     """The first place at which a prompt differs from the one that was rendered with other data.
 
-    `offset` is where the file `path` prints it. `fixed` is the text behind that place which both prompts
+    `offset` is where the file `path` prints it. `fixed` is the text after that place which both prompts
     have, without that of loops, and `tokens` is its length.
     """
 
@@ -101,7 +101,7 @@ def _content(parts: tuple[RenderedPart, ...], index: int) -> str:
 
 
 def _fixed_text(rendering: Rendering, changed: int, start: int, rest: str) -> str:
-    """Return the literal text behind a place that is in `rest` as well, without that of loops."""
+    """Return the literal text after a place that is in `rest` as well, without that of loops."""
     assert rendering.source_map is not None
     loops = [bool(each) for each in rendering.source_map["iterations"]]
     pieces = []

@@ -181,7 +181,7 @@ def equal_but_places(one: object, other: object) -> bool:
 
 @lru_cache
 def _field_getter(kind: Any) -> Callable[[object], tuple[object, ...]]:
-    """Return a function that returns the fields of a dataclass's objects, behind their class."""
+    """Return a function that returns the fields of a dataclass's objects, after their class."""
     return attrgetter("__class__", *[each.name for each in fields(kind)])
 
 

@@ -22,8 +22,8 @@ ProblemKind: TypeAlias = Literal[
     "missing-mark",
     "missing-space",
     "tab",
-    "text-behind-mark",
-    "text-behind-value",
+    "text-after-mark",
+    "text-after-value",
     "unclosed-quote",
     "unquoted-value",
 ]

@@ -137,7 +137,7 @@ def _printed(chunk: Chunk, tag: Tag, *, begins_texts: bool) -> tuple[str, Span]:
 
 
 def _is_include_ahead(chunk: Chunk, tag: Tag) -> bool:
-    """Return whether an include begins the first line of a block scalar, with text behind it.
+    """Return whether an include begins the first line of a block scalar, with text after it.
 
     Otherwise the white space between the two would appear to be the indentation of the block.
     """
@@ -186,7 +186,7 @@ def stands_alone(chunk: Chunk, tag: Tag) -> bool:
     near = chunk.text[max(tag.span.start - _NEAR, 0) : tag.span.start]
     before = near.rstrip()
     if before and not before.endswith("}") and not _LINE_BREAKS & {*near[len(before) :]}:
-        return False  # most tags are behind words
+        return False  # most tags are after words
     first = bisect_right(chunk.line_starts, tag.span.start) - 1
     last = bisect_right(chunk.line_starts, max(tag.span.start, tag.span.end - 1)) - 1
     return all(_is_bare(chunk, line) for line in range(first, last + 1))

@@ -109,7 +109,7 @@ class PythonPlaces:
         return Span(at, at + len(function.name))
 
     def attribute_span(self, node: ast.Attribute) -> Span:
-        """Return the span of the name of an attribute, behind the dot."""
+        """Return the span of the name of an attribute, after the dot."""
         end = self.span(node).end
         return Span(end - len(node.attr), end)
 

@@ -185,7 +185,7 @@ def _compare(best: Trial, other: Trial, turns: int) -> str:
 
 def _no_gain(smallest: Trial, uncut: float, cache: PrefixCache) -> str:
     if uncut <= smallest.cache_rate + _MIN_DIFFERENCE and uncut < _MIN_STABLE_RATE:
-        why = "the prompt's beginning differs from turn to turn ahead of what is cut"
+        why = "the prompt's beginning differs from turn to turn before what is cut"
     elif smallest.limit < cache.least:
         why = f"this cache keeps a beginning {cache.description} only"
     else:

@@ -10,7 +10,7 @@ again after an update.
 
 examples:
   promptls completions bash > ~/.local/share/bash-completion/completions/promptls
-  promptls completions zsh > ~/.zfunc/_promptls        with `fpath+=~/.zfunc` ahead of `compinit`
+  promptls completions zsh > ~/.zfunc/_promptls        with `fpath+=~/.zfunc` before `compinit`
   promptls completions fish > ~/.config/fish/completions/promptls.fish"""
 
 SHELLS = ("bash", "zsh", "fish", "powershell")

@@ -170,7 +170,7 @@ def _print(found: LabJson, request: LabRequest) -> None:
         part, tokens = found["unstable"]["part"], plural(found["unstable"]["tokens"], "token")
         why = (
             f"Note: the part `{part}` differs from turn to turn, and is never cut: only the {tokens} ahead "
-            "of it can be read from a cache, whatever the step. Put it behind the chat."
+            "of it can be read from a cache, whatever the step. Put it after the chat."
         )
         print(f"\n{fill(why, WIDTH)}")
 

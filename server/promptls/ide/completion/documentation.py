@@ -30,7 +30,7 @@ from promptls.workspace.snapshot import Snapshot
 
 _SPACE: Final = "Becomes one space once the white space around a part is stripped."
 _WORDS: Final = {
-    "if": "`a if b else c`: `a` where `b` holds, else `c`; behind a loop's list, the elements to take.",
+    "if": "`a if b else c`: `a` where `b` holds, else `c`; after a loop's list, the elements to take.",
     "is": "Asks a test of a value: `name is defined`.",
     "in": "Whether a value is in a list, a key in a mapping, or a piece in a text.",
     "ignore missing": "Includes nothing where there is no such template.",

@@ -112,10 +112,10 @@ def _reason(place: RefactorSelection, chunk: Chunk, region: Span, start: int) ->
             return f"the part sets `{event.name}`, which is read outside of it, and an include would hide it"
     after = next((tag for tag in chunk.tags if tag.span.start >= region.end), None)
     if after and after.trims_before and not chunk.text[region.end : after.span.start].strip():
-        return "the tag behind the part trims the part's last lines, which it cannot do in another file"
+        return "the tag after the part trims the part's last lines, which it cannot do in another file"
     last = [tag for tag in chunk.tags if tag.span.end <= region.end]
     if last and last[-1].trims_after and not chunk.text[last[-1].span.end : region.end].strip():
-        return "the part's last tag trims the lines behind the part, which it cannot do from another file"
+        return "the part's last tag trims the lines after the part, which it cannot do from another file"
     return ""
 
 

@@ -275,5 +275,5 @@ def _bound(chunk: Chunk, inside: Span) -> str:
         if event.action == "open" and event.name == "macro":
             return "the selection defines a macro"
         if event.action == "bind" and event.name in behind:
-            return f"the selection sets `{event.name}`, which is read behind it"
+            return f"the selection sets `{event.name}`, which is read after it"
     return ""

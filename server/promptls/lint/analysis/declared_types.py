@@ -428,7 +428,7 @@ _BOUNDS: Final = (
 _MAX_VALUES: Final = 5
 """The maximum number of `enum` values in a message."""
 _MAX_SCHEMAS: Final = 500
-_TYPE_NAMES: Final = {str: "text", bool: "a truth value", int: "a number", float: "a number"}
+_TYPE_NAMES: Final = {str: "text", bool: "a boolean", int: "a number", float: "a number"}
 
 
 def never_equal(schema: Any, use: Use) -> Iterator[Finding]:

@@ -364,7 +364,7 @@ def _literal_texts(node: Expression, tag: Tag | None = None) -> Iterator[Printed
 
 
 _NUMBERS: Final = frozenset({"int", "float", "bool"})
-WORDS: Final = {"int": "a number", "float": "a number", "bool": "a truth value", "timestamp": "a date"}
+WORDS: Final = {"int": "a number", "float": "a number", "bool": "a boolean", "timestamp": "a date"}
 """Descriptions of the types of plain YAML scalars other than text."""
 _PRIORITY: Final = "truncation_priority"
 _MEANT: Final = {_PRIORITY: "a number", "sections": "a list", "expected_template_data_keys": "a list"}

@@ -115,7 +115,7 @@ def _texts(
 
 
 def _is_misspelled(word: str, meant: str) -> bool:
-    """Return whether one word is a typo of the other; a plural, or another word behind a prefix, is not."""
+    """Return whether one word is a typo of the other; a plural, or another word after a prefix, is not."""
     shorter, longer = sorted((word.casefold(), meant.casefold()), key=len)
     if len(shorter) < _MIN_LENGTH or not is_typo(word, meant) or not is_close(word, meant):
         return False

@@ -313,7 +313,7 @@ def yaml_fixes(template: Template, problem: SyntaxProblem) -> tuple[Fix, ...]:
     source = template.source
     line = source.line_span(source.line_column(problem.span.start).line)
     text = source.slice(line)
-    if problem.kind == "text-behind-mark":
+    if problem.kind == "text-after-mark":
         return tuple(_after_mark(source, text, line))
     unmarked = _unmarked_block(source, text, line.start) if problem.kind == "unquoted-value" else None
     if unmarked is not None:
@@ -367,7 +367,7 @@ _MARK: Final = re.compile(
 
 
 def _after_mark(source: Source, line: str, span: Span) -> Iterator[Fix]:
-    """Yield the fix for text behind the mark of a block: remove signs, and move words to the line below."""
+    """Yield the fix for text after the mark of a block: remove signs, and move words to the line below."""
     found = _MARK.match(line)
     if found is None:
         return
@@ -454,7 +454,7 @@ def _end_of_line(line: str, start: int, kind: ProblemKind) -> Fix | None:
 
 
 def _short_value(line: str, start: int, _kind: ProblemKind) -> Fix | None:
-    """Return the fix of a role or priority with a colon behind it, or with a second key on its line."""
+    """Return the fix of a role or priority with a colon after it, or with a second key on its line."""
     value = _VALUE.match(line)
     if value is None or not re.match(r"[ ]*(?:- )?(?:role|truncation_priority):", line):
         return None
@@ -471,12 +471,12 @@ def _short_value(line: str, start: int, _kind: ProblemKind) -> Fix | None:
 
 def _quoted_value(line: str, start: int, kind: ProblemKind) -> Fix | None:
     value = _VALUE.match(line)
-    if value is None or kind not in {"unquoted-value", "text-behind-value"} or not re.search(r"\w", value[1]):
+    if value is None or kind not in {"unquoted-value", "text-after-value"} or not re.search(r"\w", value[1]):
         return None
     text = value[1]
     if kind == "unquoted-value" and text[0] in "'\"|>[{" and not text.startswith("{{"):
         return None
-    if kind == "text-behind-value" and text[0] == text[-1] != "[":
+    if kind == "text-after-value" and text[0] == text[-1] != "[":
         text = text[1:-1]
     span = Span(*value.span(1)).shifted(start)
     return Fix("Quote the value", (Edit(span, _quote(text)),))

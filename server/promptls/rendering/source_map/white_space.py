@@ -134,7 +134,7 @@ def _lost_markers(value: str, outer: tuple[bool, bool] | None) -> Iterator[_Rang
 
 
 def _place_of(runs: Any, first: int, behind: int) -> tuple[int, int] | None:
-    """Return the range of the raw text that the characters of a value from `first` to `behind` come from."""
+    """Return the range of the raw text that the characters of a value from `first` to `after` come from."""
     at = 0
     start = end = None
     for run in runs:

@@ -89,8 +89,8 @@ class TokenCursor:
         found = f"`{self.token.text}`" if self.token.kind != "end" else "the end of the tag"
         span = Span(self.token.start, max(self.token.end, self.token.start))
         place = Span(opened.start, opened.end) if opened else None
-        behind = f" to close `{opened.text}`" if opened else ""
-        message = f"expected `{text}`{behind}, found {found}"
+        after = f" to close `{opened.text}`" if opened else ""
+        message = f"expected `{text}`{after}, found {found}"
         kind: ProblemKind = "missing-bracket" if opened and self.token.kind == "end" else ""
         self.report(nodes.Problem(span, message, place, kind, text))
 
@@ -213,7 +213,7 @@ class OperandParser(TokenCursor, ABC):
                     node = nodes.Attribute(Span(start, part.end), node, part.text, name_span)
                 else:
                     at = self.previous_end
-                    self.problem(Span(at - 1, at), "expected an attribute's name behind `.`")
+                    self.problem(Span(at - 1, at), "expected an attribute's name after `.`")
                     node = nodes.Attribute(Span(start, at), node, "", Span(at, at))
             elif self.at_operator("["):
                 node = self._subscript(node)

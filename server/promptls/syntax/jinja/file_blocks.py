@@ -252,7 +252,7 @@ def named_block_problems(source: Source) -> Iterator[SyntaxProblem]:
             stack.append(each._replace(span=span))
             if each.name and each.name in first:
                 related = Related(first[each.name], "the first one")
-                yield SyntaxProblem("jinja", span, f"the block `{each.name}` is there twice", (related,))
+                yield SyntaxProblem("jinja", span, f"the block `{each.name}` occurs twice", (related,))
             elif each.name:
                 first[each.name] = span
 
@@ -477,7 +477,7 @@ def _wrong_end(crossed: _Crossed) -> SyntaxProblem:
 
 def _behind_else(middle: BlockTag, opening: BlockTag) -> SyntaxProblem:
     end = f"end{opening.keyword}"
-    message = f"`{middle.keyword}` behind `else`: expected `{end}`"
+    message = f"`{middle.keyword}` after `else`: expected `{end}`"
     return SyntaxProblem(
         "jinja", middle.span, message, (Related(opening.span, "opened here"),), expected=(end,)
     )

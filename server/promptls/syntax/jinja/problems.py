@@ -210,11 +210,11 @@ def _problems(chunk: Chunk) -> Iterator[SyntaxProblem]:
 def _unclosed(tag: Tag, following: str) -> SyntaxProblem:
     opening = _OPENED[tag.unclosed]
     if tag.text[2:].endswith("}}") and tag.unclosed == "}}":
-        message = "expected `}` ahead of this `}}`: the `{` inside of the expression is not closed"
+        message = "expected `}` before this `}}`: the `{` inside of the expression is not closed"
         return SyntaxProblem("jinja", tag.span, message)
     if following == "{{" and tag.kind in {"output", "statement"} and tag.text[2:].strip():
         advice = ": inside of a tag, names have no braces" if tag.kind == "statement" else ""
-        message = f"expected `{tag.unclosed}` ahead of the next `{{{{`{advice}"
+        message = f"expected `{tag.unclosed}` before the next `{{{{`{advice}"
         return SyntaxProblem("jinja", tag.span, message)
     closing = "endraw" if tag.kind == "raw" else ""
     found = tag.text[-2:] if tag.kind != "raw" and tag.text[2:].endswith(("}}", "%}")) else ""

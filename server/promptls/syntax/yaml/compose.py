@@ -127,7 +127,7 @@ _PLAIN_WORDS: Final[dict[str, tuple[str, ProblemKind]]] = {
     "did not find expected node content": ("expected a value here, or the bracket that closes the list", ""),
     "did not find expected comment or line break": (
         "nothing is allowed here: the text of a block begins on the line below its `|` or `>`",
-        "text-behind-mark",
+        "text-after-mark",
     ),
     "did not find expected '-' indicator": (
         "expected `- ` as for the items above; check the indentation",
@@ -286,7 +286,7 @@ def _locate(error: yaml.MarkedYAMLError, text: str) -> YamlError:
         alias = match.group(1)
     message, kind = _PLAIN_WORDS.get(problem, (problem, ""))
     if "<document start>" in problem and text.startswith("%", offset):
-        message = "a directive needs a line with `---` behind it"
+        message = "a directive needs a line with `---` after it"
     opened = quote_opened_above(text, mark.index) if mark else None
     if opened is not None:
         return YamlError(opened, *_PLAIN_WORDS["found unexpected end of stream"])
@@ -305,14 +305,14 @@ def _explained(text: str, line: int, problem: str, error: YamlError) -> YamlErro
     """Return an error as what is on its line, or above, explains it."""
     offset = error.offset
     behind = _WHOLE_VALUE.match(text, line)
-    if behind is not None and offset == behind.start("behind"):
-        message = "nothing is allowed behind a value in brackets or quotes; quote the whole value"
-        error = replace(error, message=message, kind="text-behind-value")
+    if behind is not None and offset == behind.start("after"):
+        message = "nothing is allowed after a value in brackets or quotes; quote the whole value"
+        error = replace(error, message=message, kind="text-after-value")
     if _DASHED.match(text, line):
         message = "expected a space after this dash, which begins a list item"
         return replace(error, offset=line, message=message, kind="missing-space")
     if problem.startswith("mapping values") and (above := _spaceless_above(text, line)) is not None:
-        return replace(error, offset=above, message="expected a space behind this colon", kind="")
+        return replace(error, offset=above, message="expected a space after this colon", kind="")
     if "tab" in problem or text[offset : offset + 1] == "\t":
         return replace(error, message="a tab cannot indent YAML; use spaces", kind="tab")
     if _OTHER_SPACE.match(text, offset):
@@ -328,7 +328,7 @@ _TEXT_LINE: Final = re.compile(r"[ ]*(?![-#&*!|>'\"\[{@`%])(?![\w-]+[ ]*:(?:[ ]|
 
 
 _WHOLE_VALUE: Final = re.compile(
-    r"[ ]*(?:-[ ]+)?\w+:[ ]+(?:\[[^\[\]\n]*\]|\"[^\"\n]*\"|'[^'\n]*')[ ]*(?P<behind>[^\s#,])"
+    r"[ ]*(?:-[ ]+)?\w+:[ ]+(?:\[[^\[\]\n]*\]|\"[^\"\n]*\"|'[^'\n]*')[ ]*(?P<after>[^\s#,])"
 )
 _BLOCK_MARK: Final = re.compile(r"([ ]*)(?:-[ ]+)?\w+:[ ]+[|>][-+]?[ ]*$")
 

@@ -230,7 +230,7 @@ def _wrong_separator(file: File, experiment: DeclaredExperiment, columns: tuple[
     if span is None or mark is None or experiment.dataset.suffix.lower() != ".csv":
         return []
     message = (
-        f"the values in `{experiment.declared.dataset}` are parted by {_SEPARATORS[mark]}, and not by commas"
+        f"the values in `{experiment.declared.dataset}` are separated by {_SEPARATORS[mark]}, not by commas"
     )
     return [Finding(span, message, related=_first_line(experiment))]
 

@@ -1,4 +1,4 @@
-"""Keys of examples, and examples that are there twice or fail.
+"""Keys of examples, and examples that occur twice or fail.
 
 # failing-example
 

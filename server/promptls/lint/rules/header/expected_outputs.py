@@ -47,7 +47,7 @@ Example outputs with different structures.
 Reports an example whose output has a different type than that of the first example, or is a mapping with
 different keys. Inside of outputs, and for outputs that are JSON, reports a single number in quotes among
 numbers without; any other text among three or more numbers is a hint, and so is a text where other outputs
-have a list. A `yes` or `no` that YAML reads as a boolean, and a value behind `#` that it reads as a comment, are
+have a list. A `yes` or `no` that YAML reads as a boolean, and a value after `#` that it reads as a comment, are
 reported if other outputs have a text in that place. There, it also reports a key that is a typo of one that all others have.
 
 ## Why is this bad?

@@ -18,7 +18,7 @@ as text. A number never equals a text, so the condition always has the same resu
 ```yaml
 {% for message in messages %}
 - name: "{{ 'message ' + loop.index }}"
-            ^^^^^^^^^^^^^^^^^^^^^^^ mismatched-operands: `+` adds no number to a text; did you mean `~`?
+            ^^^^^^^^^^^^^^^^^^^^^^^ mismatched-operands: `+` cannot add a number to a text; did you mean `~`?
   content: |
     {{ escape_special_characters(message) }}
 {% endfor %}
@@ -69,7 +69,7 @@ Use instead:
 
 Filter of the last operand only.
 
-Reports `round` behind a product, quotient, sum or difference, and a filter of numbers or texts behind a constant
+Reports `round` after a product, quotient, sum or difference, and a filter of numbers or texts after a constant
 that is the last operand of an operator. In parentheses, nothing is reported.
 
 ## Why is this bad?
@@ -97,7 +97,7 @@ Use instead:
 
 Loop or list filter over a text or a number.
 
-Reports loops, and filters of lists such as `sort`, behind a filter that returns a text, such as `join`. It is a hint
+Reports loops, and filters of lists such as `sort`, after a filter that returns a text, such as `join`. It is a hint
 for an input that is declared as a string. As
 an error, reports loops and filters of lists or texts, such as `length`, of a number.
 
@@ -214,7 +214,7 @@ def partial_filter(chunk: Chunk) -> Iterator[Finding]:
 def _sum(chunk: Chunk, span: Span, between: Span) -> Finding:
     place = chunk.text.find("+", between.start, between.end)
     fixes = (Fix.change_to(Span(place, place + 1), "~"),) if place >= 0 else ()
-    return Finding(span, "`+` adds no number to a text; did you mean `~`?", fixes)
+    return Finding(span, "`+` cannot add a number to a text; did you mean `~`?", fixes)
 
 
 def _comparison(text: Expression, number: Expression, operator: str) -> Finding:
@@ -223,7 +223,7 @@ def _comparison(text: Expression, number: Expression, operator: str) -> Finding:
     what = "a number of the loop" if isinstance(number, Attribute) else "a number"
     message = f"{what} never equals a text"
     if operator in _ORDERS:
-        message = f"`{operator}` compares no number with a text"
+        message = f"`{operator}` cannot compare a number with a text"
     return Finding(text.span, message, (fix,) if value.isdigit() else ())
 
 

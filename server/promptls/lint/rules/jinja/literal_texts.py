@@ -357,7 +357,7 @@ def _as_test(span: Span, operator: str) -> Finding:
 
 
 def _is_labeled(text: str, name: str, span: Span) -> bool:
-    """Return whether the text of the line ahead of a tag ends with a label of the same name: `tokens: `."""
+    """Return whether the text of the line before a tag ends with a label of the same name: `tokens: `."""
     line = text[text.rfind("\n", 0, span.start) + 1 : span.start]
     label = line.rpartition("{{")[0].rstrip().rstrip("\"'").rstrip()
     words = label.removesuffix(":").removesuffix("=").split()

@@ -4,7 +4,7 @@
 
 Result of a method that changes a list in place.
 
-Reports loops over the result of `sort()` or `reverse()`, and filters behind it.
+Reports loops over the result of `sort()` or `reverse()`, and filters after it.
 
 ## Why is this bad?
 

@@ -6,13 +6,13 @@ Reports
 - an `elif` that prints the condition of an earlier branch instead of its own;
 - an operand that the same `and` or `or` already has;
 - a text as a condition, or beside `and` or `or` in one, as in `tone == "formal" or "casual"`, and `not none`;
-- a comparison of two constants, a list in quotes behind `in`, and as a hint, `==` with a list of texts;
+- a comparison of two constants, a list in quotes after `in`, and as a hint, `==` with a list of texts;
 - an `else`, if all branches print the same, and as a hint, an `elif` that prints the same as the branch before it;
 - comparisons that are never or always true together, as in `tone != "formal" or tone != "casual"`;
-- a text in parentheses behind `in`, as in `tone in ("formal")`, which is no tuple without a comma, and a
+- a text in parentheses after `in`, as in `tone in ("formal")`, which is no tuple without a comma, and a
   condition with a comma outside of parentheses, which is a tuple and always true;
-- a text that occurs twice in a list behind `in` or in the keys of a mapping;
-- a `default` behind a filter that always returns a text or a list, as in `name | trim | default("you")`;
+- a text that occurs twice in a list after `in` or in the keys of a mapping;
+- a `default` after a filter that always returns a text or a list, as in `name | trim | default("you")`;
 - a variable that is printed where its own condition `not name` says that it is empty.
 
 ## Why is this bad?
@@ -313,7 +313,7 @@ def _joined(place: _Place, node: Operation, *, is_condition: bool) -> Iterator[F
 
 
 def _of_comparison(place: _Place, node: Operation) -> Iterator[Finding]:
-    """Yield comparisons of constants, and options that are there twice or are a text."""
+    """Yield comparisons of constants, and options that occur twice or are a text."""
     if node.operators[0] in _COMPARISONS and all(isinstance(each, Constant) for each in node.operands):
         message = "this compares two constants; a test of a filter and its value are two arguments"
         yield Finding(place.span(node), message)
@@ -388,7 +388,7 @@ def _compared(place: _Place, node: Expression, sign: str) -> tuple[tuple[str, ..
 
 
 def _not_none(place: _Place, before: Expression, node: Expression) -> Iterator[Finding]:
-    """Yield a `not none`, which is always true, behind a test."""
+    """Yield a `not none`, which is always true, after a test."""
     operand = node.operands[0] if isinstance(node, Operation) and node.operators == ("not",) else None
     if isinstance(operand, Constant) and operand.value is None:
         message = "this is always true, whatever is before it"

@@ -2,7 +2,7 @@
 
 Reports `{name}`, `${name}`, `%(name)s`, `[[ name ]]` and `name }}` in the text of a content if the file prints or binds a variable of
 that name, or a caller passes one; if the file reads a key of that name, or if the name has a `_` and is the only one in
-single braces, or is the only one behind a `$`, it is a hint. Reports `{name }}`, `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
+single braces, or is the only one after a `$`, it is a hint. Reports `{name }}`, `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
 its braces, as in `{ { name } }` and `{-% if name %}`, a statement in single braces on a line of its own, and a
 third `}` directly after a tag, or one directly after `%}`, if the content has no `{` that matches it. A `{{ name }}`
 inside of `raw` is a hint if the file prints that name elsewhere, and so are `%name%` and `<name>` if `name` is an
@@ -22,7 +22,7 @@ Jinja ignores single braces: the model gets `{name}` instead of the value, or a 
 - name: question
   role: user
   content: A question of {customer}.
-                         ^^^^^^^^^^ single-brace: Jinja leaves this as it is; did you mean `{{ customer }}`?
+                         ^^^^^^^^^^ single-brace: Jinja leaves this unchanged; did you mean `{{ customer }}`?
 ```
 
 Use instead:
@@ -69,7 +69,7 @@ _FORMATTED: Final = re.compile(r"""\b[fF](["'])(?:(?!\1)[^\n])*\Z""")
 """An f-string of Python that is not closed."""
 _FIRST_WORD: Final = re.compile(r"[a-z_]+")
 _CALL: Final = re.compile(r"(?<![{\\\w$])\{[ ]?([A-Za-z_]\w*)(\((?:[^(){}]|\([^(){}]*\))*\))[ ]?\}\}?(?!\})")
-"""A call in single braces, or behind one."""
+"""A call in single braces, or after one."""
 _HALF_OPENED: Final = re.compile(r"(?<![{\\\w])\{[ ]?([A-Za-z_][\w.]*)[ ]?\}\}(?!\})")
 _UNOPENED: Final = re.compile(r"(?<![{\\\w.])([A-Za-z_][\w.]*)[ ]?\}\}(?!\})")
 _CLOSED: Final = (_HALF_OPENED, _UNOPENED)
@@ -230,7 +230,7 @@ def _in_other_marks(file: File) -> Iterator[Finding]:
     others = (_closed(file.chunks) | looped_names(file.chunks)) if marked else frozenset[str]()
     for located, (name, span) in marked:
         if name in known - others and not _is_printed(file, name):
-            message = "Jinja leaves this as it is"
+            message = "Jinja leaves this unchanged"
             place = span.shifted(located.start)
             yield Finding.suggest(place, message, f"{{{{ {name} }}}}", severity="hint")
 
@@ -260,7 +260,7 @@ _dollar_names: Final = summary(
     ),
     union,
 )
-"""The names behind a dollar sign."""
+"""The names after a dollar sign."""
 _names: Final = summary(lambda chunk: frozenset(_root(name) for name, _ in _fields(chunk)), union)
 
 
@@ -312,7 +312,7 @@ class _Names(NamedTuple):
     keys: frozenset[str]
     guessed: str | None
     in_dollars: str | None
-    """The only unknown name, if it is written behind a dollar sign."""
+    """The only unknown name, if it is written after a dollar sign."""
 
 
 def _in_field(located: Located, name: str, span: Span, names: _Names) -> Iterator[Finding]:
@@ -335,7 +335,7 @@ def _in_field(located: Located, name: str, span: Span, names: _Names) -> Iterato
     if not (is_guess or is_half or is_known or is_filtered):
         return
     meant = f"{{{{ {inside} }}}}"
-    message = f"Jinja leaves this as it is; did you mean `{meant}`?"
+    message = f"Jinja leaves this unchanged; did you mean `{meant}`?"
     # `${name}` may be a shell's or a price, `[[name]]` a link, and another name one for the model to fill in.
     is_ambiguous = is_dollar or is_percent or is_bracket or (is_guess and not is_half)
     severity: Severity | None = "hint" if is_ambiguous else None
@@ -379,7 +379,7 @@ def _calls(file: File) -> Iterator[Finding]:
         for name, span in _called(located.chunk):
             if name in known or located.chunk.text.startswith("}}", span.end - 2):
                 meant = f"{{{{ {located.chunk.slice(span).strip('{ }')} }}}}"
-                yield Finding.suggest(span, "Jinja leaves this as it is", meant).shifted(located.start)
+                yield Finding.suggest(span, "Jinja leaves this unchanged", meant).shifted(located.start)
 
 
 class SpacedTag(NamedTuple):
@@ -434,7 +434,7 @@ def _spaced_braces(chunk: Chunk) -> Iterator[Finding]:
         span = Span(*match.span(1))
         if chunk.tag_at(span.start) is None:
             meant = f"{{% {match[2].strip()} %}}"
-            yield Finding.suggest(span, "Jinja leaves this as it is", meant)
+            yield Finding.suggest(span, "Jinja leaves this unchanged", meant)
     if not any(mark in chunk.text for mark in ("{ {", "<%=", "\uff5b\uff5b")):
         return
     for content in chunk_contents(chunk):
@@ -442,7 +442,7 @@ def _spaced_braces(chunk: Chunk) -> Iterator[Finding]:
             span = Span(*match.span())
             if chunk.tag_at(span.start) is None:
                 meant = f"{{{{ {match[1] or match[2] or match[3]} }}}}"
-                yield Finding.suggest(span, "Jinja leaves this as it is", meant, preferred=True)
+                yield Finding.suggest(span, "Jinja leaves this unchanged", meant, preferred=True)
 
 
 @each_chunk

@@ -364,7 +364,7 @@ def _set_in_one_branch(file: File) -> Iterator[Finding]:
 
 
 def _before_import(file: File) -> Iterator[Finding]:
-    """Yield the uses of macros and modules ahead of the `import` outside of all blocks that binds them.
+    """Yield the uses of macros and modules before the `import` outside of all blocks that binds them.
 
     Yield nothing in a file that declares inputs.
     """
@@ -432,7 +432,7 @@ def _loop_variables(file: File, misspelled: list[LoopTypo]) -> Iterator[Finding]
 
 @each_chunk
 def _in_own_sources(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the variables of loops in a condition behind `and` in what the loop iterates over."""
+    """Yield the variables of loops in a condition after `and` in what the loop iterates over."""
     for start, loop in loops_in(chunk):
         source = loop.expressions[0]
         if not isinstance(source, Operation) or source.operators[0] != "and":
@@ -444,7 +444,7 @@ def _in_own_sources(chunk: Chunk) -> Iterator[Finding]:
         if own and not any(isinstance(node, Name) and node.name in bound for node in walk(first)):
             sign = chunk.text.find("and", start + first.span.end)
             message = (
-                f"`{own[0].name}` is there only inside of the loop; a condition of the loop is behind `if`"
+                f"`{own[0].name}` is there only inside of the loop; a condition of the loop is after `if`"
             )
             yield Finding(
                 own[0].span.shifted(start), message, (Fix.change_to(Span(sign, sign + len("and")), "if"),)

@@ -108,7 +108,7 @@ def _called(chunk: Chunk) -> Iterator[Finding]:
 
 
 _BEYOND: Final = re.compile(r"\bloop\.(?:last|length|nextitem|revindex)|\bdefined\b|\bdefault\b|\|\s*d\(")
-"""What a loop reads that considers the element behind the last one."""
+"""What a loop reads that considers the element after the last one."""
 _NEIGHBORS: Final = {"previtem": "first", "nextitem": "last"}
 """The neighbors of an element, and the iteration without each."""
 _GUARD: Final = re.compile(

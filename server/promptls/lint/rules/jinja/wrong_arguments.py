@@ -5,7 +5,7 @@ Jinja's functions, methods of texts such as `replace`, macros, functions of the 
 that a Python program passes to the template. A missing argument of a macro is a hint: it is undefined inside of the macro. So is
 a variable that is passed as another parameter than that of its name. Also reports
 numbers, lists and a single word in quotes that are passed to `escape_special_characters`, lists that are passed to `range`, texts where
-a filter takes a number or a truth value, a separator that is joined by a list, `indent` of the first line where
+a filter takes a number or a boolean, a separator that is joined by a list, `indent` of the first line where
 the tag is indented itself, a macro that always calls itself, a call of a variable that is set to a value, and
 `range[3]`.
 
@@ -21,7 +21,7 @@ experiment that returns no mapping, unknown fields and wrong types in samples, a
 which no sample has, an evaluation of a list in place of a dataset; the result of a prompt class in a variable
 without `await`, or with other fields than its output; and a `Prompt` of Prompt Poet with data that cannot be copied, a limit that is no number,
 a truncation step over the limit, its properties when they are called, its methods when they are not,
-`truncate` ahead of `tokenize`, keys of its parts, attributes of its messages, other attributes and keys than they
+`truncate` before `tokenize`, keys of its parts, attributes of its messages, other attributes and keys than they
 have, its length, and anything but messages where a model gets them.
 
 ## Why is this bad?

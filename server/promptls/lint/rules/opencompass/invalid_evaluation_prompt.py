@@ -311,7 +311,7 @@ def _message_role(found: Finding, value: Node) -> Finding:
 
 
 def _fixes(chunk: Chunk, error: OpenCompassError, value: Node, free: list[str]) -> tuple[Fix, ...]:
-    """Return the fixes of a value of the wrong type, and of a role that is there twice."""
+    """Return the fixes of a value of the wrong type, and of a role that occurs twice."""
     span, key = value.span, error.at[-1]
     if isinstance(value, Mapping):
         return as_list(chunk, value) if key in {"messages", "round", "reserved_roles"} else ()

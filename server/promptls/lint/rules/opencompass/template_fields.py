@@ -432,7 +432,7 @@ def _spaced(written: ScalarSource, known: frozenset[str]) -> Iterator[Finding]:
             and not any(field.name == name for field in fields_of(written))
         ):
             fix = Fix.change_to(Span(*match.span()), f"{{{name}}}", preferred=True)
-            message = f"OpenCompass leaves this as it is; a field is `{{{name}}}`, without white space"
+            message = f"OpenCompass leaves this unchanged; a field is `{{{name}}}`, without white space"
             yield Finding(Span(*match.span()), message, (fix,))
 
 

@@ -51,7 +51,7 @@ is used in `round` too; for other models it is not. Without a meta template, onl
 and `SYSTEM` are reported. Of the roles of a meta template, it reports those that datasets call otherwise.
 If the turns of a dialogue alternate between two roles, the only one with the role of both turns beside it is reported. So are
 the answer of an example with the role of its question, question and answer with each other's role, and a question
-behind the turn with its answer.
+after the turn with its answer.
 
 ## Why is this bad?
 
@@ -318,7 +318,7 @@ def _out_of_turn(evaluation: Evaluation) -> Iterator[Finding]:
 
 
 def _turns_with_answers(template: EvaluationTemplate, body: Node, field: str) -> Iterator[Finding]:
-    """Yield a turn of the person that has the answer after the question, or that comes behind the answer."""
+    """Yield a turn of the person that has the answer after the question, or that comes after the answer."""
     turns = [*turns_in(body, "round")]
     answers = [field in (turn.text("prompt") or "") for turn in turns]
     for (before, turn), (is_before, is_here) in zip(pairwise(turns), pairwise(answers), strict=True):
@@ -335,7 +335,7 @@ def _turns_with_answers(template: EvaluationTemplate, body: Node, field: str) ->
                 message = "the person answers what the model asks: these two roles are swapped"
                 yield Finding(value.span, message, (Fix("Swap the roles", edits),), severity="warning")
         elif is_before and roles == ("BOT", "HUMAN") and turn is turns[-1]:
-            message = "this turn comes behind the one with the answer"
+            message = "this turn comes after the one with the answer"
             yield Finding(value.span, message, severity="warning")
 
 

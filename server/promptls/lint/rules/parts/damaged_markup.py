@@ -71,7 +71,7 @@ Use instead:
 
 # misnumbered-list
 
-Number of a list that is there twice or left out.
+Number of a list that occurs twice or is left out.
 
 Reports the item of a numbered list in a content that repeats the number of the item before it, or leaves one
 out: `1.`, `2.`, `2.`, or `1.`, `2.`, `4.`. The list begins with 1, its items have the same indentation, and no
@@ -187,7 +187,7 @@ _OPENED: Final = re.compile(r"<([A-Za-z][\w-]{2,40})[\s>]")
 _CLOSED: Final = re.compile(r"</([A-Za-z][\w-]{2,40})(?![\w-])")
 _PAIR: Final = 2
 _NEAR: Final = 80
-"""How many characters behind a tag are searched for a value."""
+"""How many characters after a tag are searched for a value."""
 _SEPARATORS: Final = frozenset(
     {"break", "newline", "pagebreak", "sep", "separator", "image", "eos", "bos", "pad", "mask", "blank"}
 )
@@ -256,7 +256,7 @@ def broken_markup(file: File) -> Iterator[Finding]:
 
 @each_chunk
 def _cut_tags(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the closing tags at the end of a line that lack their `>`, and those with their slash behind the name."""
+    """Yield the closing tags at the end of a line that lack their `>`, and those with their slash after the name."""
     for content in chunk_contents(chunk) if "</" in chunk.text or "/>" in chunk.text else ():
         text = text_with_digits(chunk, content)
         for match in _CUT.finditer(text):
@@ -352,7 +352,7 @@ _CONTINUED: Final = frozenset(
 def _alone(text: str, marks: list[_Mark], unmatched: list[_Mark]) -> Iterator[Finding]:
     """Yield a hint for each unmatched tag on its own line.
 
-    A pair of such tags must be in the same content, or a tag of Jinja behind the one that is not closed.
+    A pair of such tags must be in the same content, or a tag of Jinja after the one that is not closed.
     """
     opened = Counter(mark.name for mark in marks if not mark.closes)
     closed = Counter(mark.name for mark in marks if mark.closes)
@@ -415,7 +415,7 @@ def _open_fence(chunk: Chunk, content: Content, text: str, fences: list[re.Match
 
 _ITEM: Final = re.compile(r"^(?P<indent>[ ]*)(?P<number>\d{1,2})[.)](?=[ ]+\S)", re.MULTILINE)
 _MIN_ITEMS: Final = 2
-"""The minimum number of items ahead of one for its number to be wrong."""
+"""The minimum number of items before one for its number to be wrong."""
 
 
 @rule(severity="hint", kinds=PARTS_KINDS)

@@ -1,4 +1,4 @@
-"""Keys, parts and sections that are there twice.
+"""Keys, parts and sections that occur twice.
 
 # duplicate-key
 
@@ -171,7 +171,7 @@ _MIN_KEYS: Final = 2
 class _Duplicate(NamedTuple):
     """A key that occurs twice in one mapping: the first occurrence, and the second.
 
-    `begins_item` is True if the keys of an item of a list are there twice in the same order.
+    `begins_item` is True if the keys of an item of a list occur twice in the same order.
     """
 
     key: str
@@ -429,8 +429,8 @@ def _counted_names(chunk: Chunk) -> dict[tuple[str, str], Span]:
 def _written_names(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     """Return the literal names of parts, and those with the number of an iteration, each with its span."""
     counted = [
-        (f"{before}{{{{ loop.index }}}}{behind}", span)
-        for (before, behind), span in _counted_names(chunk).items()
+        (f"{before}{{{{ loop.index }}}}{after}", span)
+        for (before, after), span in _counted_names(chunk).items()
     ]
     return (*part_names(chunk), *counted)
 

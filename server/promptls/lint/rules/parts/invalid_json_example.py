@@ -98,7 +98,7 @@ def _schemas_in(schema: Any, depth: int = 10) -> Iterator[dict[Any, Any]]:
 _CHOICE: Final = re.compile(
     r"""(?<![\w-])[\w-]+["']?(?:(?:,[ ](?:or[ ])?|[ ]or[ ]|[ ]?[|/][ ]?)["']?[\w-]+(?![\w-]|["'][ ]*:)["']?)+"""
 )
-"""Values in a row, such as `"low" | "high"` and `low, medium, or high`, without the key behind it."""
+"""Values in a row, such as `"low" | "high"` and `low, medium, or high`, without the key after it."""
 _VALUE: Final = re.compile(r"(?<![\w-])(?!or\b)[\w-]+")
 _MIN_VALUES: Final = 3
 

@@ -257,7 +257,7 @@ def _in_section(section: Mapping) -> Iterator[Finding]:
 
 
 _KEY_AND_MARK: Final = re.compile(r"(?P<key>\w+)[ ]*(?P<mark>[|>][-+]?)")
-"""A key with the mark of a block ahead of its colon."""
+"""A key with the mark of a block before its colon."""
 
 
 def _swapped(chunk: Chunk, entry: Entry, key: str, mark: str) -> Finding:

@@ -245,7 +245,7 @@ def _misspelled_spaces(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _misspelled_space(span: Span) -> Finding:
-    return Finding.suggest(span, "Prompt Poet leaves this as it is", _SPACE, preferred=True)
+    return Finding.suggest(span, "Prompt Poet leaves this unchanged", _SPACE, preferred=True)
 
 
 def _of_marker(marker: str, span: Span, refused: frozenset[str], encoding: str) -> Iterator[Finding]:

@@ -315,7 +315,7 @@ def _lost_blocks(chunk: Chunk, comments: Sequence[Span]) -> Iterator[Finding]:
             continue
         is_inside = lines.index(lost[-1]) >= len(lost)
         edit = Edit(Span(opening.start("colon") + 1, opening.end() - 1), " |")
-        message = "without `|` behind the key, YAML reads this line as a comment: it does not reach the model"
+        message = "without `|` after the key, YAML reads this line as a comment: it does not reach the model"
         span = Span(*lost[0].span("text")).shifted(opening.end())
         yield Finding(span, message, (Fix("Add `|`", (edit,)),), severity=None if is_inside else "hint")
 

@@ -198,7 +198,7 @@ _LINES_ABOVE: Final = 200
 
 
 def outdented_comment(before: str) -> Finding | None:
-    """Return the finding for a comment at the end of a text that ends the block above it, ahead of more text."""
+    """Return the finding for a comment at the end of a text that ends the block above it, before more text."""
     if not before.rstrip(" \n").rpartition("\n")[2].lstrip(" ").startswith("#"):
         return None
     comment = _COMMENT.search(before)

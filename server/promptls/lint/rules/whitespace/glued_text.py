@@ -4,7 +4,7 @@
 
 `-` that joins a word to a printed value or to another line.
 
-Reports `{{-` after a word and a space on the same line, and `-}}` ahead of a space and a word. An
+Reports `{{-` after a word and a space on the same line, and `-}}` before a space and a word. An
 expression with a text of its own, such as `{{- "s" if number > 1 }}`, may be meant to continue the word,
 and is not reported.
 
@@ -43,7 +43,7 @@ Part joined to the previous text by white space control.
 Renders the prompt, and reports a tag with `-%}` (or `-#}`) that trims the only line break before a part:
 the part's `- name:` is then on the last line of the preceding text or, in a loop, of the previous
 iteration. It is a warning if the preceding text is a value, which may be empty or end with a line break.
-Also reports a loop that begins in the text of a part and ends behind the next part, and an include of parts that is
+Also reports a loop that begins in the text of a part and ends after the next part, and an include of parts that is
 joined to the include before it: Jinja drops the last line break of a file.
 
 ## Why is this bad?
@@ -299,7 +299,7 @@ def _meet(first: str, second: str) -> bool:
 
 
 def _loops_over_parts(file: File) -> Iterator[Finding]:
-    """Yield the loops that begin in the content of a part and end behind the next one."""
+    """Yield the loops that begin in the content of a part and end after the next one."""
     source = file.template.source
     for block in blocks_across(source):
         opening, closing = (source.located(tag.start) for tag in (block.tags[0], block.tags[-1]))
@@ -309,7 +309,7 @@ def _loops_over_parts(file: File) -> Iterator[Finding]:
         ends_later = block.is_closed and closing.start > opening.start
         if block.keyword == "for" and ends_later and is_in_text and chunk_contents(closing.chunk):
             message = (
-                "this loop begins in the text of a part and ends behind the next part: "
+                "this loop begins in the text of a part and ends after the next part: "
                 "from the second iteration on, its text continues that part"
             )
             yield Finding(block.keywords[0], message)
@@ -331,7 +331,7 @@ class _Tag(NamedTuple):
 
 
 def _tag_before(file: File, start: int) -> _Tag | None:
-    """Return the last tag ahead of a part."""
+    """Return the last tag before a part."""
     located = file.template.source.located(start - 1)
     tags = located.chunk.tags
     index = next(

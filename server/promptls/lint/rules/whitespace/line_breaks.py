@@ -56,7 +56,7 @@ A `/n` at the end of a line is reported as well: it reaches the model as it is.
 - name: formula
   content: |
     The gradient is written \nabla f.
-                            ^^ literal-line-break: Prompt Poet replaces `\n` by a line break
+                            ^^ literal-line-break: Prompt Poet replaces `\n` with a line break
 ```
 
 Use instead:
@@ -237,7 +237,7 @@ def _in_chunk(chunk: Chunk) -> tuple[tuple[Finding, int], ...]:
         breaks = tuple(_breaks(chunk, content))
         if breaks:
             written = chunk.text[breaks[0].end - 2 : breaks[0].end]
-            message = f"Prompt Poet replaces `{written}` by a line break"
+            message = f"Prompt Poet replaces `{written}` with a line break"
             found.append(
                 (Finding(breaks[0], message, tuple(_fixes_of_breaks(chunk, content, breaks))), len(breaks))
             )
