@@ -14,7 +14,7 @@ async def test_every_row_is_rendered_before_any_model_is_asked(folder: Folder, s
     folder.serve(server).write(model="office", rows=5, settings="repeats: 2")
     plan = await plan_run(folder.experiment())
     assert (plan.results, plan.calls, len(set(plan.digests))) == (10, 10, 5)
-    assert plan.input_tokens == 5 * 3
+    assert plan.rendered.tokens == 5 * 3
     assert server.requests == []
 
 
@@ -25,8 +25,8 @@ async def test_rows_that_do_not_render_are_counted_and_named(folder: Folder) -> 
         encoding="utf-8",
     )
     plan = await plan_run(folder.experiment())
-    assert [(row.number, row.line) for row in plan.failing] == [(2, 2)]
-    assert "division" in plan.failing[0].message
+    assert [(row.number, row.line) for row in plan.rendered.failing] == [(2, 2)]
+    assert "division" in plan.rendered.failing[0].message
     assert plan.calls == 3
 
 
@@ -47,7 +47,7 @@ async def test_only_declared_inputs_reach_the_prompt(folder: Folder) -> None:
     with folder.prompt.open("a", encoding="utf-8") as stream:
         stream.write("- name: leak\n  content: 'x{{ answer }}'\n")
     plan = await plan_run(folder.experiment(), 1)
-    assert plan.input_tokens == 3 + 1
+    assert plan.rendered.tokens == 3 + 1
 
 
 async def test_the_row_limit_is_respected(folder: Folder) -> None:
@@ -81,14 +81,14 @@ async def test_an_input_with_a_default_needs_no_column(folder: Folder) -> None:
     text = folder.prompt.read_text(encoding="utf-8")
     folder.prompt.write_text(text.replace("[text]", "{text: {default: hi}}"), encoding="utf-8")
     (folder.path / "rows.csv").write_text("id,answer\n1,b\n", encoding="utf-8")
-    assert (await plan_run(folder.experiment())).failing == ()
+    assert (await plan_run(folder.experiment())).rendered.failing == []
 
 
 async def test_a_cell_of_an_input_that_is_a_list_is_read_as_json(folder: Folder) -> None:
     text = folder.prompt.read_text(encoding="utf-8").replace("[text]", "{text: {type: array}}")
     folder.prompt.write_text(text.replace("(text)", "(text[0].said)"), encoding="utf-8")
     (folder.path / "rows.csv").write_text('id,text,answer\n1,"[{""said"": ""a""}]",b\n', encoding="utf-8")
-    assert (await plan_run(folder.experiment())).failing == ()
+    assert (await plan_run(folder.experiment())).rendered.failing == []
 
 
 async def test_a_metric_that_no_column_serves_fails_before_the_run(folder: Folder) -> None:
@@ -134,6 +134,6 @@ async def test_a_row_without_an_end_fails_alone_among_many(folder: Folder) -> No
     text = folder.prompt.read_text("utf-8").replace("- name: question", endless)
     folder.prompt.write_text(text, "utf-8")
     plan = await plan_run(folder.experiment())
-    assert [row.number for row in plan.failing] == [13]
-    assert "0.5 seconds" in plan.failing[0].message
+    assert [row.number for row in plan.rendered.failing] == [13]
+    assert "0.5 seconds" in plan.rendered.failing[0].message
     assert [row.number for row, _ in plan.rendered] == list(range(1, 31))

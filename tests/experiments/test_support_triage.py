@@ -49,7 +49,7 @@ def test_no_example_occurs_in_the_dataset() -> None:
 @pytest.mark.parametrize("version", ["triage_v1.yml.j2", "triage_v2.yml.j2"])
 async def test_every_ticket_renders_within_the_limit(project: Path, version: str) -> None:
     plan = await plan_run(define_experiment(project / version))
-    assert plan.failing == ()
+    assert plan.rendered.failing == []
     assert plan.calls == len(tickets())
 
 

@@ -59,9 +59,10 @@ async def prepared_left_out(request: run_protocol.RunRequest) -> AsyncIterator[L
     async with AsyncExitStack() as stack:
         whole = await stack.enter_async_context(prepare_run(request))
         plan = whole.plan
-        if len(plan.failing) == plan.rows:
+        failing = plan.rendered.failing
+        if len(failing) == plan.rows:
             raise UsageError(
-                f"no row can be rendered, so nothing can be said of the examples: {plan.failing[0].message}",
+                f"no row can be rendered, so nothing can be said of the examples: {failing[0].message}",
                 FilePlace(plan.experiment.prompt),
                 "correct the prompt, or the dataset",
             )
@@ -224,7 +225,7 @@ def _report(left: LeftOut, runs: Sequence[RunSummary]) -> dict[str, Any]:
             for path in plan.files
         },
         "made": datetime.now(timezone.utc).astimezone().isoformat(timespec="seconds"),
-        "tokens": round(plan.input_tokens / max(plan.rows, 1), 1),
+        "tokens": round(plan.rendered.tokens / max(plan.rows, 1), 1),
         "metrics": [
             {"name": each.name, "kind": each.kind, "value": each.value, "text": each.text}
             for each in whole.metrics
@@ -251,9 +252,9 @@ def _assessment(
     written = text[example.span.start : example.span.end]
     metrics = comparison.metrics if comparison is not None else ()
     verdict = leave_one_out_report.verdict_of(metrics, shown)
-    failed = variant.prepared.plan.failing
+    failed = variant.prepared.plan.rendered.failing
     message = leave_one_out_report.describe_assessment(verdict, metrics, shown, plan.rows, tokens)
-    if len(failed) > len(plan.failing):
+    if len(failed) > len(plan.rendered.failing):
         message += f"; without it {len(failed)} rows cannot be rendered"
     return leave_one_out_report.ExampleAssessment(
         file=relative(Path(variant.path), plan.experiment.folder),

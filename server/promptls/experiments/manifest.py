@@ -78,9 +78,9 @@ def started_manifest(plan: Plan, started: datetime, continues: str | None) -> di
         "rendered_hash": plan.rendered.hash,
         "rendered": {
             "rows": plan.rows,
-            "failing": len(plan.failing),
-            "over_limit": plan.over_limit,
-            "tokens": plan.input_tokens,
+            "failing": len(plan.rendered.failing),
+            "over_limit": plan.rendered.over_limit,
+            "tokens": plan.rendered.tokens,
         },
         "dataset": {
             "path": relative(plan.dataset.path, folder),

@@ -36,20 +36,10 @@ IsThere = Callable[[int, str, int, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class FailingRow:
-    """A row that does not render; `line` is its line in the dataset, counted from 0."""
-
-    number: int
-    line: int
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """An experiment that is ready to run: rows are readable, metrics loaded, and models available.
 
-    `rendered` are the selected rows with their messages; `input_tokens` counts one request per row;
-    `over_limit` rows are truncated to the token limit; `files` are the prompt file and all that it includes.
+    `rendered` are the selected rows with their messages.
     """
 
     experiment: Experiment
@@ -57,10 +47,6 @@ class Plan:
     metrics: tuple[Metric, ...]
     choice: RowChoice
     rendered: RenderedRows
-    failing: tuple[FailingRow, ...]
-    over_limit: int
-    input_tokens: int
-    files: tuple[str, ...]
     estimates: tuple[ModelEstimate, ...]
     cache: AnswerCache | None
     asks: Mapping[str, MetricAsks] = field(default_factory=dict)
@@ -70,6 +56,11 @@ class Plan:
     def rows(self) -> int:
         """The number of rows of the run."""
         return len(self.rendered)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The prompt file and all that it includes."""
+        return tuple(dict.fromkeys((str(self.experiment.prompt), *self.rendered.files)))
 
     @property
     def results(self) -> int:
@@ -131,19 +122,10 @@ async def plan_run(
         cache = AnswerCache(experiment.folder, since=since)
     counters = [_Counter(experiment, model, cache, is_there) for model in experiment.models]
     rendered_rows = RenderedRows()
-    failing: list[FailingRow] = []
-    files = {str(experiment.prompt): None}
-    tokens = over = 0
     async with row_renderer(experiment, renderer) as opened:
         async for row, rendered in opened.render_all(choice.of(dataset.rows())):
             rendered_rows.append(row, rendered)
-            tokens += rendered.tokens
-            over += rendered.is_cut
-            files.update(dict.fromkeys(rendered.files))
-            if rendered.error is not None:
-                failing.append(FailingRow(row.number, row.line, rendered.error))
-                continue
-            for counter in counters:
+            for counter in counters if rendered.error is None else ():
                 counter.add(row.number, rendered)
         if not len(rendered_rows):
             raise _no_rows(dataset, choice)
@@ -163,10 +145,6 @@ async def plan_run(
         metrics=metrics,
         choice=choice,
         rendered=rendered_rows,
-        failing=tuple(failing),
-        over_limit=over,
-        input_tokens=tokens,
-        files=tuple(files),
         estimates=(*(counter.estimate() for counter in counters), *judging),
         cache=cache,
         asks=with_measures(asks, found),

@@ -203,7 +203,7 @@ def plan_report(plan: Plan, before: RunSummary | None) -> Planned:
     """Return the report of a plan, including the confirmation question, if any."""
     costs = [cost for each in plan.estimates if (cost := each.prompt_cost) is not None]
     longest = [cost for each in plan.estimates if (cost := each.longest_cost) is not None]
-    first = plan.failing[0] if plan.failing else None
+    first = plan.rendered.failing[0] if plan.rendered.failing else None
     prompt_cost = sum(costs) if costs else None
     experiment = plan.experiment
     models = [*experiment.models, *judging_references(plan.asks)]
@@ -212,11 +212,11 @@ def plan_report(plan: Plan, before: RunSummary | None) -> Planned:
     return Planned(
         experiment=experiment.name,
         rows=plan.rows,
-        failing=len(plan.failing),
+        failing=len(plan.rendered.failing),
         first_failing=f"row {first.number}, line {first.line + 1} of the dataset: {first.message}"
         if first
         else None,
-        over_limit=plan.over_limit,
+        over_limit=plan.rendered.over_limit,
         calls=plan.calls,
         cached=plan.cached,
         tokens=sum(each.tokens for each in plan.estimates),

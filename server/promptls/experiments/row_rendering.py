@@ -204,10 +204,27 @@ async def row_renderer(
             await renderer.close()
 
 
+@dataclass(frozen=True, slots=True)
+class FailingRow:
+    """A row that does not render; `line` is its line in the dataset, counted from 0."""
+
+    number: int
+    line: int
+    message: str
+
+
 class RenderedRows:
-    """A list of rows in a temporary file, which is deleted with the object."""
+    """A list of rows in a temporary file, which is deleted with the object.
+
+    `tokens` counts one request per row; `over_limit` rows are truncated to the token limit; `files` are all
+    template files that were read, and `failing` the rows that do not render.
+    """
 
     def __init__(self) -> None:
+        self.tokens = 0
+        self.over_limit = 0
+        self.files: dict[str, None] = {}
+        self.failing: list[FailingRow] = []
         self._stream: Any = None
         # If no temporary file can be created, everything stays in memory.
         with contextlib.suppress(OSError):
@@ -229,6 +246,11 @@ class RenderedRows:
     def append(self, row: Row, rendered: RenderedRow) -> None:
         """Append the row."""
         packed = pickle.dumps((row.number, row.line, dict(row.values), rendered), pickle.HIGHEST_PROTOCOL)
+        self.tokens += rendered.tokens
+        self.over_limit += rendered.is_cut
+        self.files.update(dict.fromkeys(rendered.files))
+        if rendered.error is not None:
+            self.failing.append(FailingRow(row.number, row.line, rendered.error))
         self._hash.update(rendered.digest.encode())
         self._offsets.append(self._end)
         with contextlib.suppress(OSError):
