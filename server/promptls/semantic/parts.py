@@ -507,6 +507,12 @@ FENCE: Final = re.compile(r"^[ \t]*(?P<mark>```+|~~~+)[ \t]*(?P<language>[\w+-]*
 """A line that opens or closes a block of code."""
 
 
+def texts_with_digits(chunk: Chunk) -> Iterator[tuple[Content, str, int]]:
+    """Yield the contents of a chunk, each with its `text_with_digits` and where that begins."""
+    for content in chunk_contents(chunk):
+        yield content, text_with_digits(chunk, content), content.value.span.start
+
+
 def text_with_digits(chunk: Chunk, content: Content) -> str:
     """Return the text of a content with a digit in place of each character of a value, and no other tags."""
     start, end = content.value.span

@@ -148,7 +148,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.lint.rule import DECLARING_KINDS, PARTS_KINDS, Edit, File, Finding, Fix, each_chunk, rule
-from promptls.semantic.parts import FENCE, Content, chunk_branches, chunk_contents, text_with_digits
+from promptls.semantic.parts import FENCE, Content, chunk_branches, chunk_contents, texts_with_digits
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import items_in
 from promptls.syntax.jinja.problems import tag_tree
@@ -214,9 +214,8 @@ def _marks(chunk: Chunk) -> tuple[_Mark, ...]:
     if "<" not in chunk.text:
         return ()
     found = []
-    for content in chunk_contents(chunk):
-        text = _CODE.sub(lambda match: " " * len(match[0]), text_with_digits(chunk, content))
-        start = content.value.span.start
+    for _, written, start in texts_with_digits(chunk):
+        text = _CODE.sub(lambda match: " " * len(match[0]), written)
         for match in _TAG.finditer(text):
             if _BOUNDARY.match(match["name"]) or _is_enclosed(text, match):
                 continue
@@ -257,8 +256,7 @@ def broken_markup(file: File) -> Iterator[Finding]:
 @each_chunk
 def _cut_tags(chunk: Chunk) -> Iterator[Finding]:
     """Yield the closing tags at the end of a line that lack their `>`, and those with their slash after the name."""
-    for content in chunk_contents(chunk) if "</" in chunk.text or "/>" in chunk.text else ():
-        text = text_with_digits(chunk, content)
+    for _, text, start in texts_with_digits(chunk) if "</" in chunk.text or "/>" in chunk.text else ():
         for match in _CUT.finditer(text):
             name = match["name"] or match["alone"]
             if f"<{name}>" not in text[: match.start()] or name.lower() in _SEPARATORS:
@@ -272,7 +270,7 @@ def _cut_tags(chunk: Chunk) -> Iterator[Finding]:
                 )
             else:
                 continue
-            yield Finding.suggest(span.shifted(content.value.span.start), message, f"</{name}>")
+            yield Finding.suggest(span.shifted(start), message, f"</{name}>")
 
 
 def _unmatched(file: File, marks: list[_Mark]) -> Iterator[Finding]:
@@ -379,11 +377,10 @@ def _fences(chunk: Chunk) -> Iterator[Finding]:
     """Yield the code fences of the contents of a chunk that nothing closes."""
     if "```" not in chunk.text and "~~~" not in chunk.text:
         return
-    for content in chunk_contents(chunk):
+    for content, text, start in texts_with_digits(chunk):
         if content.is_block:
-            text = text_with_digits(chunk, content)
             for finding in _open_fence(chunk, content, text, [*FENCE.finditer(text)]):
-                yield finding.shifted(content.value.span.start)
+                yield finding.shifted(start)
 
 
 def _open_fence(chunk: Chunk, content: Content, text: str, fences: list[re.Match[str]]) -> Iterator[Finding]:
@@ -422,9 +419,8 @@ _MIN_ITEMS: Final = 2
 @each_chunk
 def misnumbered_list(chunk: Chunk) -> Iterator[Finding]:
     """Yield the items of numbered lists that repeat a number or leave one out."""
-    for content in chunk_contents(chunk) if _ITEM.search(chunk.text) else ():
+    for content, text, start in texts_with_digits(chunk) if _ITEM.search(chunk.text) else ():
         if content.is_block:
-            text, start = text_with_digits(chunk, content), content.value.span.start
             tags = [
                 tag.span.start - start for tag in chunk.tags_at(content.value.span) if tag.kind == "statement"
             ]
@@ -470,8 +466,7 @@ _WITH_TAG: Final = re.compile(r"<!--(?:(?!-->)[^\n])*\{\{(?:(?!-->)[^\n])*-->")
 @each_chunk
 def leftover_note(chunk: Chunk) -> Iterator[Finding]:
     """Yield the lines of contents that are notes of the author."""
-    for content in chunk_contents(chunk) if "{*" in chunk.text or "{/*" in chunk.text else ():
-        text, start = text_with_digits(chunk, content), content.value.span.start
+    for _, text, start in texts_with_digits(chunk) if "{*" in chunk.text or "{/*" in chunk.text else ():
         for match in _FOREIGN.finditer(text):
             written = match[0].strip("{}/* ")
             message = "this is no comment in Jinja: the model gets it"
@@ -483,12 +478,11 @@ def leftover_note(chunk: Chunk) -> Iterator[Finding]:
             yield Finding(
                 Span(*match.span()), "this is no comment in Jinja: the model gets it, with the value"
             )
-    for content in chunk_contents(chunk) if _PLACEHOLDER.search(chunk.text) else ():
-        for match in _PLACEHOLDER.finditer(text_with_digits(chunk, content)):
-            span = Span(*match.span()).shifted(content.value.span.start)
+    for _, text, start in texts_with_digits(chunk) if _PLACEHOLDER.search(chunk.text) else ():
+        for match in _PLACEHOLDER.finditer(text):
+            span = Span(*match.span()).shifted(start)
             yield Finding(span, "this is text: the model gets it as it is")
-    for content in chunk_contents(chunk) if _NOTE.search(chunk.text) else ():
-        text, start = text_with_digits(chunk, content), content.value.span.start
+    for content, text, start in texts_with_digits(chunk) if _NOTE.search(chunk.text) else ():
         fences = [fence.start() for fence in FENCE.finditer(text)]
         for match in _NOTE.finditer(text) if content.is_block else ():
             if bisect_left(fences, match.start()) % 2:

@@ -48,7 +48,7 @@ from promptls.lint.rule import (
     each_chunk_given,
     rule,
 )
-from promptls.semantic.parts import FENCE, chunk_contents, tags_in, text_with_digits
+from promptls.semantic.parts import FENCE, chunk_contents, tags_in, texts_with_digits
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Filter
 from promptls.syntax.jinja.problems import tag_tree
@@ -172,9 +172,7 @@ def _quoted_twice(chunk: Chunk) -> Iterator[Finding]:
 @each_chunk_given(_properties)
 def _in_contents(chunk: Chunk, properties: frozenset[str]) -> Iterator[Finding]:
     """Yield the mistakes in objects of the contents of a chunk."""
-    for content in chunk_contents(chunk) if _OBJECT.search(chunk.text) else ():
-        start = content.value.span.start
-        text = text_with_digits(chunk, content)
+    for content, text, start in texts_with_digits(chunk) if _OBJECT.search(chunk.text) else ():
         tags = [tag for tag in chunk.tags_at(content.value.span) if tag.kind == "statement"]
         branching = [tag.span.start - start for tag in tags]
         for finding in _objects(text, [*FENCE.finditer(text)] if content.is_block else [], branching):
