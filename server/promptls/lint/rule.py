@@ -13,12 +13,11 @@ from sys import modules
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar
 
 from promptls.facts import current, unrecorded
-from promptls.semantic.header import Example
+from promptls.semantic.header import Example, example_fact
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.settings.project import Project
 from promptls.syntax.chunk import Chunk, ChunkList
-from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 
@@ -245,15 +244,10 @@ MAX_FINDINGS: Final = 500
 
 
 class _Found(NamedTuple):
-    """The findings in a chunk or an example, and what they were computed from besides its text.
-
-    `number` and `start` are those of an example.
-    """
+    """The findings in a chunk, and what they were computed from besides its text."""
 
     value: object
     findings: tuple[Finding, ...]
-    number: int = 0
-    start: int = 0
 
 
 def each_chunk(find: Callable[[Chunk], Iterable[Finding]]) -> Check:
@@ -306,14 +300,19 @@ def _nothing(_file: File) -> None:
 
 def each_example(
     basis: Callable[[File], Basis | None],
-) -> Callable[[Callable[[Source, Example, Basis], Iterable[Finding]]], Check]:
+) -> Callable[[Callable[[Example, Basis], Iterable[Finding]]], Check]:
     """Make a check from a function that checks one example and takes a second value, returned by `basis`.
 
-    The function also gets the source of the file. If `basis` returns None, no example is checked. An example
-    is checked again only if it, its number or the second value has changed.
+    If that is None, no example is checked. An example is checked again only if it, its number or the second
+    value has changed.
     """
 
-    def decorate(find: Callable[[Source, Example, Basis], Iterable[Finding]]) -> Check:
+    def decorate(find: Callable[[Example, Basis], Iterable[Finding]]) -> Check:
+        @example_fact
+        def found(example: Example, value: Basis, _number: int) -> tuple[Finding, ...]:
+            """Return the findings with spans that count from the start of the example."""
+            return tuple(finding.shifted(-example.span.start) for finding in find(example, value))
+
         @wraps(find)
         def check(file: File) -> Iterator[Finding]:
             examples = file.template.declarations.examples
@@ -321,19 +320,8 @@ def each_example(
             if value is None:
                 return
             for example in examples:
-                facts = example.chunk.facts if example.chunk is not None else {}
-                key = (find, example.place)
-                start = example.node.span.start
-                known = facts.get(key)
-                if (
-                    not isinstance(known, _Found)
-                    or known.value != value
-                    or (known.findings and known.number != example.number)
-                ):
-                    findings = tuple(find(file.template.source, example, value))
-                    known = facts[key] = _Found(value, findings, example.number, start)
-                for finding in known.findings:
-                    yield finding.shifted(start - known.start)
+                for finding in found(example, value, example.number):
+                    yield finding.shifted(example.span.start)
 
         return check
 

@@ -209,7 +209,6 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import INJECTED
 from promptls.semantic.object_data import is_printed
 from promptls.semantic.types.schemas import canonical_text
-from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Entry, Sequence, key_text, scalar_text
 from promptls.text.format import in_code
 from promptls.text.positions import Span
@@ -315,22 +314,21 @@ def failing_example(file: File) -> Iterator[Finding]:
                 yield Finding(example.first_key, f"in the last run of `{experiment}`: {message}")
 
 
-def _keys_to_require(file: File) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the required and the declared keys of examples; None if none is required."""
-    required = required_keys(file)
-    return (required, declared_keys(file) or ()) if required else None
-
-
 @rule(severity="error", kinds=DECLARING_KINDS)
-@each_example(_keys_to_require)
-def missing_example_key(
-    source: Source, example: Example, keys: tuple[tuple[str, ...], tuple[str, ...]]
-) -> Iterator[Finding]:
+def missing_example_key(file: File) -> Iterator[Finding]:
     """Yield the required keys that an example lacks, at a key that replaces the only one, or at its first."""
-    required, known = keys
-    missing = [name for name in required if name not in example.data]
-    if not missing or example.has_printed_keys:
-        return
+    examples = file.template.declarations.examples
+    required = required_keys(file) if examples else ()
+    known = (declared_keys(file) or ()) if required else ()
+    for example in examples:
+        missing = [name for name in required if name not in example.data]
+        if missing and not example.has_printed_keys:
+            yield from _missing_keys(file, example, missing, required, known)
+
+
+def _missing_keys(
+    file: File, example: Example, missing: list[str], required: tuple[str, ...], known: tuple[str, ...]
+) -> Iterator[Finding]:
     renamed = renamed_key(example, required, known) if known else None
     if renamed is not None:
         entry, name = renamed
@@ -341,7 +339,7 @@ def missing_example_key(
     for name in missing:
         # `unknown-example-key` reports a misspelled key.
         if nearest(name, unknown) is None:
-            edit = added_entry(source.text, example.span, example.entries, f"{name}: null")
+            edit = added_entry(file.template.source.text, example.span, example.entries, f"{name}: null")
             fixes = () if edit is None else (Fix(f"Add `{name}`, to be filled in", (edit,)),)
             yield Finding(example.first_key, f"example {example.number} has no `{name}`", fixes)
 
@@ -390,9 +388,7 @@ def _keys_to_know(file: File) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
 
 
 @each_example(_keys_to_know)
-def _in_examples(
-    _source: Source, example: Example, keys: tuple[tuple[str, ...], tuple[str, ...]]
-) -> Iterator[Finding]:
+def _in_examples(example: Example, keys: tuple[tuple[str, ...], tuple[str, ...]]) -> Iterator[Finding]:
     """Yield the undeclared keys of an example."""
     required, known = keys
     if renamed_key(example, required, known) is not None:

@@ -120,7 +120,6 @@ from promptls.semantic.header import Example
 from promptls.semantic.kind import Kind
 from promptls.semantic.object_data import holds_printed
 from promptls.semantic.types.schemas import schema_fault
-from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Node, key_text, nearest_node_at
 from promptls.text.errors import FilePlace, parse_json, trailing_comma
 from promptls.text.positions import Span
@@ -185,9 +184,7 @@ def _inputs_of_another_type(file: File) -> Iterator[Finding]:
 
 
 @each_example(_schemas)
-def _inputs_of_examples(
-    _source: Source, example: Example, schemas: Mapping[str, dict[str, Any]]
-) -> Iterator[Finding]:
+def _inputs_of_examples(example: Example, schemas: Mapping[str, dict[str, Any]]) -> Iterator[Finding]:
     """Yield the inputs of an example that do not match their schemas."""
     for entry in example.entries:
         name = key_text(entry)
@@ -303,7 +300,7 @@ def _in_saved(file: File) -> Iterator[Finding]:
 
 
 @each_example(_requirements)
-def _outputs_of_examples(_source: Source, example: Example, required: _Requirements) -> Iterator[Finding]:
+def _outputs_of_examples(example: Example, required: _Requirements) -> Iterator[Finding]:
     """Yield the output of an example if it is not valid JSON or does not match the schema."""
     node = _value_node(example, required.output)
     if node is None or holds_printed(node):
