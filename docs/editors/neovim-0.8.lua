@@ -11,6 +11,7 @@ vim.api.nvim_create_autocmd("FileType", {
       cmd = { "promptls" },
       root_dir = vim.fs.dirname(found[1] or opened.file),
     })
+    vim.cmd("setlocal expandtab shiftwidth=2 softtabstop=2") -- YAML has no tabs
     vim.bo[opened.buf].omnifunc = "v:lua.vim.lsp.omnifunc" -- completion with CTRL-X CTRL-O
     local keys = { K = "hover", gd = "definition", grn = "rename", gra = "code_action", grr = "references" }
     for key, name in pairs(keys) do

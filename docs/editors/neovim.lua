@@ -1,6 +1,10 @@
 -- promptls in Neovim 0.11 or later: put this into ~/.config/nvim/init.lua.
 
 vim.filetype.add({ pattern = { [".*%.ya?ml%.j2"] = "promptls" } })
+vim.api.nvim_create_autocmd("FileType", {
+  pattern = "promptls",
+  command = "setlocal expandtab shiftwidth=2 softtabstop=2", -- YAML has no tabs
+})
 
 vim.lsp.config("promptls", {
   cmd = { "promptls" },

@@ -42,6 +42,7 @@ augroup promptls
   autocmd!
   autocmd BufRead,BufNewFile *.yml.j2,*.yaml.j2 setfiletype promptls
   autocmd FileType promptls setlocal syntax=yaml commentstring={#\ %s\ #} omnifunc=ale#completion#OmniFunc
+  autocmd FileType promptls setlocal autoindent expandtab shiftwidth=2 softtabstop=2
   autocmd FileType promptls nmap <buffer> K <Plug>(ale_hover)
   autocmd FileType promptls nmap <buffer> gd <Plug>(ale_go_to_definition)
 augroup END

@@ -40,6 +40,12 @@ def test_suggestions_follow_each_letter_and_insert_nothing_that_is_not_accepted(
     assert editor.run("typing") == editor.text + part
 
 
+@pytest.mark.parametrize("editor", ["vim-ale.vim"], indirect=True)
+def test_the_tabulator_indents_with_spaces_as_yaml_needs_it(editor: Editor) -> None:
+    part = "- name: end\n  role: user\n  content: {{ tone }}\n"
+    assert editor.run("typing") == editor.text + part
+
+
 def test_an_input_is_renamed_at_all_occurrences(editor: Editor) -> None:
     text = editor.text
     assert editor.run("rename") == text.replace("tone:", "manner:").replace("{{ tone }}", "{{ manner }}")

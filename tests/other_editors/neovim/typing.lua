@@ -25,7 +25,7 @@ end
 
 enter("i- ")
 offered("name")
-enter("name: end<CR>  r")
+enter("name: end<CR><Tab>r")
 offered("role")
 enter("ole: ")
 offered("user")
