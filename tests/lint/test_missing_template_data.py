@@ -45,6 +45,17 @@ def test_the_call_is_a_related_place(tmp_path: Path) -> None:
     assert text[place.span.start : place.span.end] == "Prompt"
 
 
+@pytest.mark.parametrize(("given", "count"), [('"a, b"', 1), ('["a", "b"]', 0), ('""', 0)])
+def test_a_text_that_is_joined_is_found(tmp_path: Path, given: str, count: int) -> None:
+    (tmp_path / "main.yml.j2").write_text("- name: a\n  content: '{{ tools | join(\", \") }}'\n")
+    call = f"Prompt(template_path='main.yml.j2', template_data={{'tools': {given}}})\n"
+    (tmp_path / "support.py").write_text(call)
+    workspace = Workspace([tmp_path])
+    workspace.scan_calls()
+    found = check(workspace.snapshot, str(tmp_path / "main.yml.j2"))
+    assert sum(finding.rule == "missing-template-data" for finding in found) == count
+
+
 @pytest.mark.parametrize(("role", "count"), [("assistent", 1), ("assistant", 0), ("narrator", 0)])
 def test_a_misspelled_role_in_the_data_is_found(tmp_path: Path, role: str, count: int) -> None:
     part = "- name: turn\n  role: {{ turn.role }}\n  content: {{ turn.text }}\n"

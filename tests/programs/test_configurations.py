@@ -607,6 +607,8 @@ def test_options_of_columns_with_a_common_beginning_are_compared() -> None:
         ("type=AccEvaluator)", "type=AccEvaluator, pred_role='BOT')", "pred_role"),
         ("N = 1", "models = [dict(type='M', abbr='m'), dict(type='M', abbr='m')]", "'m'"),
         ("type=AccEvaluator)", "type='AccEvaluater')", "AccEvaluater"),
+        ("a_eval_cfg = dict(", "a_eval_cfg = list(", "list"),
+        ("dict(type=GenInferencer)", "dict(type=ZeroRetriever)", "ZeroRetriever"),
         ("dict(type=ZeroRetriever)", "dict(type=LocalRunner)", "LocalRunner"),
         ("N = 1", "models = [dict(type=HuggingFace, abbr='m')]", "dict"),
         ("N = 1", "m = dict(type='M', max_out_len=9, max_seq_len=8)", "9"),

@@ -37,6 +37,10 @@ WRONG = {
         "'d.csv'",
     ),
     "a backend without its folder": ("Dataset('d', 'local/csv')", "'local/csv'"),
+    "a score below the lowest one": (
+        "@numeric_metric(allowed_values=(0.0, 1.0))\ndef f(response):\n    return -1 if response else 0.5",
+        "-1",
+    ),
     "a decorator without a call": ("@numeric_metric\ndef f(response): return 1", "numeric_metric"),
     "a value that is not allowed": (METRIC.replace('else "bad"', 'else "bda"'), '"bda"'),
     "a number outside the range": (
@@ -145,6 +149,8 @@ WRONG = {
     ),
     "a dataset without a name": ("Dataset(backend='inmemory')", "Dataset"),
     "a row in two arguments": ("d = Dataset('d')\nd.append('a', 1)", "1"),
+    "a row that is a list": ("d = Dataset('d')\nr = [1]\nd.append(r)", "r"),
+    "a run without its dataset": (EXPERIMENT + "asyncio.run(triage.arun(name=1))\n", "triage.arun"),
     "a list of rows": ("d = Dataset('d')\nd.append([row])", "[row]"),
     "a row in keywords": ("d = Dataset('d')\nd.append(id=1)", "id"),
     "a method that no dataset has": ("d = Dataset('d')\nd.extend([])", "extend"),

@@ -38,6 +38,20 @@ def test_a_function_that_returns_a_variable_builds_its_prompt(tmp_path: Path) ->
     assert found(tmp_path, text) == ["to_string"]
 
 
+def test_a_method_builds_a_prompt(tmp_path: Path) -> None:
+    text = PROGRAM.replace("prompt.messages", "prompt").replace("build(data)", "build(self, data)")
+    text = (
+        text.replace("def", "    def")
+        .replace("\n    prompt", "\n        prompt")
+        .replace("\n    return", "\n        return")
+    )
+    text = text.replace("    def", "class Bot:\n    def")
+    text += "    def ask(self, data):\n        made = self.build(data)\n        return made.to_string()\n"
+    assert found(tmp_path, text) == ["to_string"]
+    other = "\nclass Other:\n    def build(self): ...\n"
+    assert found(tmp_path, text + other) == []
+
+
 def test_an_encoding_in_a_variable_is_no_function(tmp_path: Path) -> None:
     text = PROGRAM.replace("def build", 'encode = tiktoken.get_encoding("o200k_base")\n\ndef build')
     assert found(tmp_path, text) == ["encode"]

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from promptls.dialects.opencompass.vocabulary import CHAT_MODELS, EVALUATORS
+from promptls.dialects.opencompass.vocabulary import CHAT_MODELS, EVALUATORS, INFERENCERS, RETRIEVERS
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.configuration_tree import (
     KNOWN_CLASSES,
@@ -55,7 +55,7 @@ def part_problems(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield what fails, or is lost, when OpenCompass runs a configuration."""
     for find in (_read_bases, _relative_imports, _mappings, _limits, _tasks, _unread_evaluations):
         yield from find(tree)
-    for find in (_other_parts, _misspelled_evaluators, _models_without_path):
+    for find in (_other_parts, _keys_of_lists, _misspelled_evaluators, _models_without_path):
         yield from find(tree)
 
 
@@ -150,12 +150,21 @@ def _other_parts(tree: ConfigurationTree) -> Iterator[Finding]:
         if part is not None and module[0] == "opencompass":
             names = {alias.asname or alias.name for alias in node.names} - KNOWN_CLASSES
             imported |= dict.fromkeys(names, _KINDS[part])
+    imported |= dict.fromkeys(RETRIEVERS, "a retriever") | dict.fromkeys(INFERENCERS, "an inferencer")
     for keyword in tree.keywords:
         kind = values_of(keyword.value).get("type")
         expected = _EXPECTED.get(keyword.arg or "")
         if isinstance(kind, ast.Name) and expected and imported.get(kind.id, expected) != expected:
             message = f"`{keyword.arg}` takes {expected}, and `{kind.id}` is {imported[kind.id]}"
             yield Finding(tree.span(kind), message)
+
+
+def _keys_of_lists(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the calls of `list` and `tuple` with the keys of a mapping, which Python refuses."""
+    for call in tree.all_of(ast.Call):
+        if isinstance(call.func, ast.Name) and call.func.id in {"list", "tuple", "set"} and call.keywords:
+            message = f"`{call.func.id}` takes no keys"
+            yield Finding.suggest(tree.span(call.func), message, "dict", preferred=True)
 
 
 def _misspelled_evaluators(tree: ConfigurationTree) -> Iterator[Finding]:

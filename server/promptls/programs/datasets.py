@@ -97,7 +97,9 @@ def _append(program: Program, call: ast.Call) -> Iterator[Finding]:
             if len(call.args) > 1 or others:
                 place = call.args[1] if len(call.args) > 1 else others[0]
                 yield Finding(program.span(place), "`append` takes one row, which is a mapping")
-            elif call.args and isinstance(call.args[0], ast.List | ast.ListComp | ast.Tuple | ast.Constant):
+            elif call.args and isinstance(
+                program.resolved(call.args[0]), ast.List | ast.ListComp | ast.Tuple | ast.Constant
+            ):
                 yield Finding(program.span(call.args[0]), "`append` takes one row, which is a mapping")
 
 

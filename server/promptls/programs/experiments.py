@@ -202,6 +202,9 @@ def _called(program: Program, call: ast.Call, experiments: Mapping[str, Function
                 span = Span(end - len(method), end)
                 message = f"the experiment `{name}` has no `{method}`"
                 yield Finding.suggest(span, message, "arun", preferred=True)
+        case ast.Call(args=[], func=ast.Attribute() as run) if _run_experiment(call, experiments):
+            if not {"dataset", None} & {keyword.arg for keyword in call.keywords}:
+                yield Finding(program.span(run), f"`{ast.unparse(run)}` needs the `dataset`")
         case ast.Call(args=[ast.Name(id=name) as given, *_]) if _run_experiment(call, experiments):
             made = ast.Call(given, [], [])
             if is_dataset(program, made):

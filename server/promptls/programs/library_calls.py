@@ -245,6 +245,10 @@ _NAMES: Final = {
     "prompt_poet": frozenset({"Prompt", "PromptPart", "Template"}),
     "ragas": frozenset({"Dataset", "EvaluationDataset", "Experiment", "MultiTurnSample", "SingleTurnSample"})
     | {"aevaluate", "evaluate", "experiment", "version_experiment"},
+    "ragas.metrics.result": frozenset({"MetricResult"}),
+    "ragas.metrics.discrete": frozenset({"DiscreteMetric", "discrete_metric"}),
+    "ragas.metrics.numeric": frozenset({"NumericMetric", "numeric_metric"}),
+    "ragas.metrics.ranking": frozenset({"RankingMetric", "ranking_metric"}),
     "ragas.prompt": frozenset({"PydanticPrompt", "ImageTextPrompt", "Prompt"}),
     "ragas.llms": frozenset({"LangchainLLMWrapper", "LlamaIndexLLMWrapper", "llm_factory"}),
 }

@@ -197,8 +197,18 @@ def _branches(node: ast.expr | None) -> Iterator[ast.expr]:
         yield node
 
 
+def number_of(node: ast.expr) -> object:
+    """Return the value of a constant, also behind a minus; None for other expressions."""
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return -value
+    return None
+
+
 def _number(program: Program, node: ast.expr, low: float, high: float) -> Iterator[Finding]:
-    value = node.value if isinstance(node, ast.Constant) else None
+    value = number_of(node)
     if isinstance(value, str) or (isinstance(value, int | float) and not low <= value <= high):
         message = f"the metric allows {low} to {high}, and not `{value}`: it has no score"
         yield Finding(program.span(node), message)

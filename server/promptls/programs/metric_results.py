@@ -40,18 +40,19 @@ def findings_in_results(results: Results) -> Iterator[Finding]:
             sides = (node.left, node.comparators[0])
             yield from _compared(results, node, [_value_of(results, side) for side in sides])
         elif isinstance(node, ast.If | ast.IfExp | ast.While):
-            yield from _always_true(results, node.test)
+            yield from _conditions(results, node.test)
         elif results.experiments:
             yield from _compared_rows(results, node)
 
 
-def _always_true(results: Results, test: ast.expr) -> Iterator[Finding]:
-    """Yield the result of a metric of Ragas as a condition, which is true with every text as its value."""
+def _conditions(results: Results, test: ast.expr) -> Iterator[Finding]:
+    """Yield the result of a metric of Ragas as a condition."""
     tested = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
-    classes = _classes_of(results, tested)
+    made = results.program.values_of(tested) if isinstance(tested, ast.Name) else []
+    scored = [_scored(each.value if isinstance(each, ast.Await) else each)[0] for each in made]
     is_of_ragas = {package for package, _ in results.program.names.values()} == {"ragas"}
-    if is_of_ragas and classes and all(isinstance(each, str) and each for each in classes):
-        message = "this is true with any value of the metric: compare its `value`"
+    if is_of_ragas and scored and all(_metric_named(results, each) for each in scored):
+        message = "a result is true with any text, and fails with a number: compare its `value`"
         yield Finding(results.program.span(tested), message)
 
 

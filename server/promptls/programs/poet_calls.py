@@ -93,6 +93,7 @@ def findings_in_poet_calls(program: Program) -> Iterator[Finding]:
         for node in program.own_functions
         if (is_exact := _built_by(program, node)) is not None
     }
+    builders |= _methods(program)
     for node in (program.tree, *program.functions):
         nodes = list(own_nodes(node))
         made = [call for call in nodes if isinstance(call, ast.Call) and _is_prompt(program, call)]
@@ -109,6 +110,23 @@ def findings_in_poet_calls(program: Program) -> Iterator[Finding]:
 
 def _is_class(program: Program, node: ast.expr) -> bool:
     return program.meaning(node) == ("prompt_poet", "Prompt")
+
+
+def _methods(program: Program) -> dict[str, bool]:
+    """Return the methods that return a prompt, as `self.name`, if no other class has one of that name."""
+    methods = [
+        each
+        for node in program.nodes
+        if isinstance(node, ast.ClassDef)
+        for each in node.body
+        if isinstance(each, Function)
+    ]
+    names = [each.name for each in methods]
+    return {
+        f"self.{each.name}": is_exact
+        for each in methods
+        if names.count(each.name) == 1 and (is_exact := _built_by(program, each)) is not None
+    }
 
 
 def _built_by(program: Program, function: Function) -> bool | None:
@@ -273,9 +291,9 @@ def _prompts(
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if id(call) in made:
                 prompts[name] = _Prompt(call, is_exact=_is_class(program, call.func))
             case (
-                ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=called)))
-                | ast.Assign(targets=[ast.Name(id=name)], value=ast.Await(ast.Call(func=ast.Name(id=called))))
-            ) if called in builders:
+                ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function))
+                | ast.Assign(targets=[ast.Name(id=name)], value=ast.Await(ast.Call(func=function)))
+            ) if (called := ast.unparse(function)) in builders:
                 prompts[name] = _Prompt(None, is_exact=builders[called])
     bound = times_bound(nodes)
     if not isinstance(scope, ast.Module):

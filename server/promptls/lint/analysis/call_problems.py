@@ -29,7 +29,7 @@ from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.file_blocks import blocks_around, blocks_inside
-from promptls.syntax.jinja.nodes import Call, Constant, Name, Operation
+from promptls.syntax.jinja.nodes import Call, Constant, Filter, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in
 from promptls.syntax.yaml.nodes import Sequence, scalar_text
 from promptls.text.format import in_code
@@ -116,6 +116,7 @@ def call_problems(
             if isinstance(shape, KnownValue) and isinstance(shape.value, str) and name in read:
                 yield from _broken(template, call, name, shape.value)
             yield from _not_escaped(template, call, name, shape)
+            yield from _joined(template, call, name, shape)
         for name in sorted(call.keys & INJECTED if not call.is_jinja else ()):
             yield CallProblem(call, "refused", name, start)
         for name in sorted(unread if not call.has_fields else ()):
@@ -308,6 +309,21 @@ def _not_escaped(template: Template, call: TemplateCall, name: str, shape: Shape
                     if given.name == name and _is_certain(template, name, span):
                         detail = f"`escape_special_characters` takes a text, and not {what}"
                         yield CallProblem(call, "broken", name, span, detail)
+                        return
+
+
+def _joined(template: Template, call: TemplateCall, name: str, shape: Shape) -> Iterator[CallProblem]:
+    """Yield the place where `join` certainly puts its separator between the letters of a text."""
+    if shape.kind != "text" or (isinstance(shape, KnownValue) and not shape.value):
+        return
+    for located in template.source.root.placed():
+        for start, node in expressions_in(located.chunk) if name in located.chunk.text else ():
+            match node:
+                case Filter(name="join", target=Name() as given, arguments=(_, *_)):
+                    span = given.span.shifted(start + located.start)
+                    if given.name == name and _is_certain(template, name, span):
+                        detail = f"`{name}` is a text, and `join` puts its separator between the letters"
+                        yield CallProblem(call, "mismatch", name, span, detail)
                         return
 
 
