@@ -205,7 +205,7 @@ def test_the_slider_greys_what_a_tighter_limit_cuts(open_preview: OpenPage, chat
     expect(page.locator("#tokens")).to_contain_text("of 150 tokens")
     expect(page.locator(".part.cut").first).to_contain_text("turn 0")
     expect(page.locator(".part:not(.cut)").last).to_contain_text("question")
-    page.get_by_role("button", name="Limit and step as the file says").click()
+    page.get_by_role("button", name="Limit and step of the file").click()
     expect(page.locator(".part.cut")).to_have_count(0)
 
 

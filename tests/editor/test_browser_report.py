@@ -129,7 +129,7 @@ def test_many_rows_are_filtered_and_walked_with_few_of_them_in_the_page(
     expect(grid).to_have_attribute("aria-rowcount", "2")
     page.get_by_label("Which rows").select_option("all")
     page.get_by_role("searchbox").fill("TICKET 30 ")
-    expect(page.get_by_text("No row is like this.")).to_be_visible()
+    expect(page.get_by_text("No row matches.")).to_be_visible()
 
 
 def test_the_last_of_20000_rows_is_shown_side_by_side_with_few_rows_in_the_page(

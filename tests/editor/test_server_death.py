@@ -112,7 +112,7 @@ def test_a_server_that_dies_again_and_again_is_reported_with_a_button_that_start
     # The language client reports each failure too, and VS Code shows few messages at once.
     workbench.run_command("Notifications: Show Notifications")
     messages = workbench.page.locator(".notifications-center .notification-list-item")
-    message = messages.filter(has_text="is not started again")
+    message = messages.filter(has_text="is not restarted")
     expect(message).to_be_visible()
     workbench.screenshot("reported")
     message.get_by_role("button", name="Try Again").click()

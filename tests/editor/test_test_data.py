@@ -33,7 +33,7 @@ def test_a_data_set_is_made_of_the_documents_that_are_chosen(
         expect(workbench.page.locator(".quick-input-widget", has_text="1 Selected")).to_be_visible()
         workbench.screenshot("choosing documents")
         workbench.page.keyboard.press("Enter")
-        workbench.answer("How many queries", "3")
+        workbench.answer("Number of queries", "3")
         workbench.screenshot("choosing a model")
         workbench.choose("The project's model")
         workbench.answer("The file of the dataset", "tests.csv")

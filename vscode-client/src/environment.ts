@@ -97,7 +97,7 @@ async function carriedWheel(folder: string): Promise<string> {
     .sort()
     .at(-1);
   if (wheel === undefined) {
-    throw new EnvironmentError(`This build of the extension carries no server (no wheel in ${folder}).`);
+    throw new EnvironmentError(`This build of the extension contains no server (no wheel in ${folder}).`);
   }
   return path.join(folder, wheel);
 }
@@ -122,8 +122,8 @@ async function make(
 ): Promise<void> {
   const base = await firstSuitable(place, tools);
   await fs.rm(environment, { recursive: true, force: true });
-  tools.report("making a Python environment");
-  tools.log(`Making the environment ${environment} with ${base}.`);
+  tools.report("creating a Python environment");
+  tools.log(`Creating the environment ${environment} with ${base}.`);
   const made = await tools.run(base, ["-m", "venv", environment], {
     cwd: place.storage,
     timeoutMilliseconds: 2 * MINUTE,
@@ -133,7 +133,7 @@ async function make(
   tools.signal.throwIfAborted();
   if (made.code !== 0) {
     throw new EnvironmentError(
-      `${base} could not make a virtual environment: ${lastLine(made.stderr || made.stdout)} ` +
+      `${base} could not create a virtual environment: ${lastLine(made.stderr || made.stdout)} ` +
         "On Debian and Ubuntu, the package python3-venv is needed.",
     );
   }
@@ -189,13 +189,13 @@ function refusal(output: string): string {
   const missing = /No matching distribution found for (\S+)/.exec(output)?.[1];
   if (missing !== undefined) {
     return (
-      `There is no ready-made package ${missing} for this Python and system. ` +
+      `There is no prebuilt package ${missing} for this Python and system. ` +
       "Choose another Python, or one in which promptls is installed."
     );
   }
   const changed = output.includes("THESE PACKAGES DO NOT MATCH THE HASHES");
   return changed
-    ? "A downloaded package is not the one that the extension names; nothing of it was installed. The log says which."
+    ? "A downloaded package does not match its hash in the lock file, and was not installed. See the log."
     : `pip failed: ${lastLine(output)}`;
 }
 

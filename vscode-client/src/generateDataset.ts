@@ -26,12 +26,12 @@ const MODELS: readonly ModelItem[] = [
   { label: "The project's model", description: "default_model in promptls.toml, else local:smollm2" },
   {
     label: "local:smollm2",
-    description: "runs on this machine, free; small, and much of what it writes is left out",
+    description: "runs on this machine, free; small, so many of its questions are discarded",
     model: "local:smollm2",
   },
   {
     label: "Another model…",
-    description: "such as openai:gpt-4.1-mini, or a name of promptls.toml",
+    description: "such as openai:gpt-4.1-mini, or a name in promptls.toml",
     model: "",
   },
 ];
@@ -46,7 +46,7 @@ export async function askForDataset(): Promise<DatasetArgument | undefined> {
   }
   const size = await vscode.window.showInputBox({
     title: "Generate Test Data: 2 of 4",
-    prompt: "How many queries",
+    prompt: "Number of queries",
     value: "20",
     validateInput: (text) => (/^[1-9]\d{0,5}$/.test(text.trim()) ? undefined : "A whole number of 1 or more"),
   });
@@ -56,7 +56,7 @@ export async function askForDataset(): Promise<DatasetArgument | undefined> {
   }
   const file = await vscode.window.showInputBox({
     title: "Generate Test Data: 4 of 4",
-    prompt: "The file of the dataset, from the workspace's folder: .csv, .jsonl, .json or .parquet",
+    prompt: "The dataset file, relative to the workspace folder: .csv, .jsonl, .json or .parquet",
     value: "tests.csv",
     validateInput: (text) => nameProblem(text.trim(), place),
   });
@@ -103,7 +103,7 @@ async function chosenModel(): Promise<string | undefined> {
   }
   const name = await vscode.window.showInputBox({
     title: "Generate Test Data: 3 of 4",
-    prompt: "The model: provider:model, or a name of promptls.toml",
+    prompt: "The model: provider:model, or a name in promptls.toml",
     value: "openai:gpt-4.1-mini",
     validateInput: (text) => (text.trim() === "" ? "The name of a model" : undefined),
   });

@@ -20,13 +20,13 @@ const STARTERS: readonly Starter[] = [
   },
   {
     label: "Prompt With an Experiment",
-    detail: "Also a dataset, over which it is run on a small model on this machine",
+    detail: "With a dataset; runs on a small model on this machine",
     prompt: "parts",
     beside: ["sample", "dataset", "experiment"],
   },
   {
     label: "Prompt Object",
-    detail: "Instruction, inputs and examples, as Ragas has them",
+    detail: "Instruction, inputs and examples, as in Ragas",
     prompt: "object",
     beside: ["sample"],
   },
@@ -56,7 +56,7 @@ export async function newPrompt(client: Client): Promise<void> {
   }
   const starter = await vscode.window.showQuickPick(STARTERS, {
     title: "New Prompt",
-    placeHolder: "What to begin with",
+    placeHolder: "What to create",
   });
   if (starter === undefined) {
     return;
@@ -98,7 +98,7 @@ export async function newPrompt(client: Client): Promise<void> {
 async function chosenFolder(): Promise<vscode.Uri | undefined> {
   const folders = vscode.workspace.workspaceFolders ?? [];
   if (folders.length > 1) {
-    return (await vscode.window.showWorkspaceFolderPick({ placeHolder: "Where the prompt is made" }))?.uri;
+    return (await vscode.window.showWorkspaceFolderPick({ placeHolder: "Folder of the new prompt" }))?.uri;
   }
   return folders[0]?.uri;
 }
@@ -108,7 +108,7 @@ async function nameProblem(name: string, place: vscode.Uri): Promise<string | un
     return "Letters, digits, hyphens and underscores, with a letter first";
   }
   const there = await firstThere([vscode.Uri.joinPath(place, `${name}.yml.j2`)]);
-  return there === undefined ? undefined : "There is a prompt of this name already";
+  return there === undefined ? undefined : "A prompt with this name already exists";
 }
 
 async function firstThere(files: readonly vscode.Uri[]): Promise<vscode.Uri | undefined> {

@@ -16,7 +16,7 @@ const REQUIREMENT = /^[A-Za-z0-9][\w.-]*(\[[\w,.-]+\])?([<>=!~]=?[\w.*+]+)?$/;
 export function remedyOf(message: string): Remedy | undefined {
   const lacking = /^(.*the environment variable `(\w+)` is not set)/s.exec(message);
   if (lacking?.[1] !== undefined && lacking[2] !== undefined) {
-    const problem = `${lacking[1]}. The editor can save the key in its secret store.`;
+    const problem = `${lacking[1]}. The editor can save the key in its secret storage.`;
     return { kind: "key", button: "Set Key and Run", variable: lacking[2], problem };
   }
   if (message.includes("trust the workspace first")) {

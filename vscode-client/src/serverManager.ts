@@ -166,7 +166,7 @@ export class ServerManager implements vscode.Disposable {
       throw new Error(
         this.#isMissing
           ? "The promptls server is not installed; the command “promptls: Install Server” installs it."
-          : "The promptls server does not run; its log says why.",
+          : "The promptls server is not running; see its log.",
       );
     }
     return this.#client;
@@ -178,7 +178,7 @@ export class ServerManager implements vscode.Disposable {
     if (client !== undefined) {
       await startedAgain(client);
       await client.dispose(5 * SECONDS).catch((error: unknown) => {
-        this.#channels.log.warn(`The server did not stop in order: ${String(error)}`);
+        this.#channels.log.warn(`The server did not stop properly: ${String(error)}`);
       });
     }
   }
@@ -226,7 +226,7 @@ export class ServerManager implements vscode.Disposable {
         this.#commands,
         settingNames(this.#context),
         () => {
-          this.#fail("The server has crashed five times in three minutes, and is not started again.", () =>
+          this.#fail("The server crashed five times in three minutes and is not restarted.", () =>
             this.start(true),
           );
         },

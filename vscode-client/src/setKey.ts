@@ -20,8 +20,8 @@ export async function setKey(keys: Keys, variable?: string): Promise<boolean> {
   const typed = await vscode.window.showInputBox({
     title: `Key in ${name}`,
     prompt: isKept
-      ? "A new key takes the place of the old one; an empty one removes it."
-      : "Kept in the editor's secret store, and sent only with runs whose models need it.",
+      ? "A new key replaces the old one; an empty input removes it."
+      : "Stored in the editor's secret storage, and sent only with runs whose models need it.",
     password: true,
     ignoreFocusOut: true,
   });
@@ -52,14 +52,14 @@ async function chosenVariable(keys: Keys): Promise<string | undefined> {
   }));
   const chosen = await vscode.window.showQuickPick([...items, { label: OTHER }], {
     title: "Which key?",
-    placeHolder: "The environment variable in which a run finds it",
+    placeHolder: "The environment variable that runs read",
   });
   if (chosen?.label !== OTHER) {
     return chosen?.label;
   }
   return vscode.window.showInputBox({
     title: "Which variable?",
-    prompt: "As `api_key_env` of the model names it in promptls.toml",
+    prompt: "The variable in `api_key_env` of the model in promptls.toml",
     validateInput: (name) => (/^[A-Za-z_]\w*$/.test(name) ? undefined : "Letters, digits and underscores"),
   });
 }

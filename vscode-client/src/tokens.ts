@@ -20,7 +20,7 @@ export function describeTokens(result: TokensResult): { text: string; tooltip: s
       ...(cut > 0
         ? ["", `Truncation cuts ${number.format(cut)} of ${number.format(result.total)} tokens.`]
         : []),
-      ...(over ? ["", "Over the limit, and nothing is left to cut."] : []),
+      ...(over ? ["", "Over the limit, with nothing left to cut."] : []),
       ...(rows.length === 0 ? [] : ["", "| part | tokens |", "| :-- | --: |", ...rows]),
       "",
       "Click for the preview.",

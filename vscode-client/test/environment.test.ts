@@ -124,10 +124,10 @@ it.each([
       "ERROR: No matching distribution found for aiolimiter==1.3.0",
     "PyPI cannot be reached",
   ],
-  ["ERROR: No matching distribution found for bpe-openai==0.1.4", "no ready-made package bpe-openai==0.1.4"],
+  ["ERROR: No matching distribution found for bpe-openai==0.1.4", "no prebuilt package bpe-openai==0.1.4"],
   [
     "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.",
-    "is not the one that the extension names",
+    "does not match its hash",
   ],
 ])("says in words of its own what pip means with %s", async (said, words) => {
   await expect(installServer(place, tools("pip", said))).rejects.toThrow(words);
@@ -178,7 +178,7 @@ it("says which Pythons were tried where none is new enough", async () => {
   );
 });
 
-it("says that a build without a wheel carries no server", async () => {
+it("says that a build without a wheel contains no server", async () => {
   await fs.rm(place.wheels, { recursive: true });
-  await expect(installServer(place, tools())).rejects.toThrow("carries no server");
+  await expect(installServer(place, tools())).rejects.toThrow("contains no server");
 });

@@ -152,9 +152,9 @@ async function chosenData({ file, sample, row }: Input, uriOf: Editor["uriOf"]):
 
 function renderedText({ rendering, failure, sample }: PreviewResult): string {
   if (rendering === null) {
-    return `the prompt does not render: ${failure?.message ?? "no reason is known"}`;
+    return `the prompt does not render: ${failure?.message ?? "unknown error"}`;
   }
-  const heading = `${String(rendering.tokens)} tokens with ${sample?.name ?? "made-up data"}`;
+  const heading = `${String(rendering.tokens)} tokens with ${sample?.name ?? "placeholder data"}`;
   return [heading, ...partsOf(rendering).values()].join("\n\n");
 }
 

@@ -181,7 +181,7 @@ function ModelPicker({ result }: { result: PreviewResult }) {
     <Picker
       id="model"
       label="Model"
-      placeholder="Search, or type a name as openai:gpt-4o-mini"
+      placeholder="Search, or type a name such as openai:gpt-4o-mini"
       current={<bdi>{current}</bdi>}
       search={search}
       isCurrent={({ key }) => key === current}

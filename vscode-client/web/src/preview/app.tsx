@@ -86,9 +86,9 @@ export function App() {
               {result.leftOut == null ? null : <LeftOut reason={result.leftOut} />}
               {result.standIns.length === 0 ? null : (
                 <p class="hint">
-                  {result.leftOut == null ? "Nobody provides" : "For"}{" "}
+                  {result.leftOut == null ? "Nothing provides" : "For"}{" "}
                   {result.standIns.map((name) => `${name}()`).join(", ")}
-                  {result.leftOut == null ? ":" : ","} a stand-in gives back its first argument.
+                  {result.leftOut == null ? ":" : ","} a stand-in returns its first argument.
                 </p>
               )}
               {result.sample?.name === PLACEHOLDERS && hasValues(result.data) && view.value !== "Data" ? (

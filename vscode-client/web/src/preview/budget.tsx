@@ -76,7 +76,7 @@ export function Budget({ result, rendering }: { result: PreviewResult; rendering
             <button
               type="button"
               class="quiet"
-              title="What limits and steps do to a chat that grows"
+              title="Simulate a growing chat under limits and steps"
               onClick={openLab}
             >
               <Icon name="chart" />
@@ -88,7 +88,7 @@ export function Budget({ result, rendering }: { result: PreviewResult; rendering
               href="lab"
               target="_blank"
               rel="noopener"
-              title="What limits and steps do to a chat that grows"
+              title="Simulate a growing chat under limits and steps"
             >
               <Icon name="chart" />
               Truncation lab
@@ -98,8 +98,8 @@ export function Budget({ result, rendering }: { result: PreviewResult; rendering
             <button
               type="button"
               class="quiet"
-              title="Back to what the file says"
-              aria-label="Limit and step as the file says"
+              title="Reset to the values of the file"
+              aria-label="Limit and step of the file"
               onClick={() => {
                 choose({ limit: undefined, step: undefined });
               }}

@@ -106,7 +106,7 @@ function PartItem({ part, isInOrder, onFocus }: { part: Part; isInOrder: boolean
         </span>
         {part.kept ? null : <span class="badge warn">cut</span>}
         {typeof part.truncationPriority === "number" && part.truncationPriority > 0 ? (
-          <span class="aside" title="Truncation priority: the highest goes first">
+          <span class="aside" title="Truncation priority: the highest is cut first">
             priority {part.truncationPriority}
           </span>
         ) : null}

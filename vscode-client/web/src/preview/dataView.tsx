@@ -63,7 +63,7 @@ function Editor({ initial }: { initial: string }) {
       try {
         const data: unknown = JSON.parse(text);
         if (typeof data !== "object" || data === null || Array.isArray(data)) {
-          throw new Error("The data is an object: the inputs by their names.");
+          throw new Error("The data must be an object: inputs by name.");
         }
         setFault("");
         choose({ data: data as Record<string, unknown> });

@@ -38,8 +38,8 @@ export function Nothing({
     <div class="nothing">
       <p>
         {isEmpty
-          ? "A prompt begins with its first part. Copy two parts, paste them into the template, and they are shown here."
-          : "The prompt is shown here as soon as it renders, and then stays while you type."}
+          ? "The template has no parts yet. Copy two parts and paste them into it."
+          : "The prompt appears here when it renders, and stays visible while you type."}
       </p>
       <p class="ways">
         {isEmpty ? (

@@ -51,9 +51,7 @@ export function RequestView({
           }}
         />
         <span class="hint">
-          {chosen === "OpenAI"
-            ? "Also for every server that speaks as OpenAI does: set OPENAI_BASE_URL. "
-            : ""}
+          {chosen === "OpenAI" ? "Works with every OpenAI-compatible server: set OPENAI_BASE_URL. " : ""}
           The key stays in the environment.
         </span>
       </div>

@@ -63,7 +63,7 @@ export function SamplePicker({ result }: { result: PreviewResult }) {
         <>
           <Step
             name="left"
-            label="Row before"
+            label="Previous row"
             shortcut="["
             isOff={row === undefined || row === 0}
             onStep={() => {

@@ -96,7 +96,7 @@ function Title() {
       </span>
       {shown.failed === 0 ? null : <span class="badge bad">{count(shown.failed, "row")} failed</span>}
       {shown.isComplete ? null : (
-        <span class="badge" title="This run went over some rows only">
+        <span class="badge" title="This run covers only some rows">
           partial
         </span>
       )}
@@ -128,7 +128,7 @@ function Title() {
                 type="button"
                 id="run-others"
                 disabled={isRunning}
-                title="Completes the run: asks about the rows that it left out, and keeps its answers"
+                title="Completes the run: runs the missing rows, and keeps its answers"
                 onClick={() => {
                   live.runAgain(shown.prompt, { experiment: shown.experiment, complete: shown.path });
                 }}
@@ -150,7 +150,7 @@ function Title() {
               type="button"
               id="run-fresh"
               disabled={isRunning}
-              title="Asks the models again, also where their answers are known"
+              title="Asks the models again instead of using cached answers"
               onClick={() => {
                 live.runAgain(shown.prompt, { experiment: shown.experiment, fresh: true });
               }}

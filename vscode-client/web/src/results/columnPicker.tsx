@@ -12,7 +12,7 @@ export function ColumnPicker({ run }: { run: Run }) {
     const found = run.columns.filter((column) => column.toLowerCase().includes(query.toLowerCase()));
     const shown = new Set(columns.value);
     const items = [
-      ...(chosenColumns.value === undefined ? [] : [{ key: USUAL, label: "The usual columns", group: "" }]),
+      ...(chosenColumns.value === undefined ? [] : [{ key: USUAL, label: "Default columns", group: "" }]),
       ...found.map((column) => ({ key: column, label: column, group: shown.has(column) ? "Shown" : "More" })),
     ];
     const order = ["", "Shown", "More"];

@@ -68,9 +68,7 @@ function Alone({ run }: { run: Run }) {
     <p class="empty">There is no run to compare with. Choose one above; it may be of another prompt.</p>
   ) : (
     <div class="alone">
-      <p class="empty">
-        This is the only run. Change the prompt and run it again: then both stand side by side here.
-      </p>
+      <p class="empty">This is the only run. Change the prompt and run it again to compare both here.</p>
       {live === undefined ? null : (
         <button
           type="button"

@@ -27,7 +27,7 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
   const comparable = run.path === first?.path ? others : others.filter(({ path }) => path === first?.path);
   useEffect(() => {
     if (total !== undefined) {
-      announce(total === 0 ? "No row is like this" : count(total, "row"));
+      announce(total === 0 ? "No row matches" : count(total, "row"));
     }
   }, [total, JSON.stringify(filter.value)]);
   return (
@@ -59,7 +59,7 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
           key={other.path}
           id="changed"
           label={comparable.length === 1 ? "Changed" : `Changed since ${other.name}`}
-          title={`Only rows whose response or score is not as in ${other.name}`}
+          title={`Only rows whose response or score differs from ${other.name}`}
           isOn={filter.value.changedFrom === other.path}
           onToggle={(isOn) => {
             setFilter({ changedFrom: isOn ? other.path : undefined });
@@ -88,7 +88,7 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
             type="button"
             key={column}
             class="chip"
-            aria-label={`Take away: ${column} is ${text === "" ? "empty" : text}`}
+            aria-label={`Remove the filter: ${column} is ${text === "" ? "empty" : text}`}
             onClick={() => {
               setFilter({ equal: without(equal, column) });
             }}

@@ -153,7 +153,7 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
       </div>
       {found.total === 0 && found.failure === "" ? (
         <div class="empty no-rows">
-          <p role="status">No row is like this.</p>
+          <p role="status">No row matches.</p>
           <button
             type="button"
             onClick={() => {

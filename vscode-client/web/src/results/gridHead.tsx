@@ -30,7 +30,7 @@ export function Head({ name, isNumber }: { name: string; isNumber: boolean }) {
       </button>
       <span
         class="resizer"
-        title={`Drag to resize ${name}, double-click for the usual width`}
+        title={`Drag to resize ${name}, double-click for the default width`}
         onPointerDown={(event) => {
           event.preventDefault();
           event.currentTarget.setPointerCapture(event.pointerId);

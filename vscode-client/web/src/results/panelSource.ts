@@ -6,8 +6,7 @@ import { download } from "./download";
 import type { FromPage, ToPage } from "./messages";
 import type { Receiver, Source } from "./source";
 
-const ENDED =
-  "There is nobody behind this page any more. Run promptls results again; its address is then another one.";
+const ENDED = "The server of this page has stopped. Run promptls results again, and open its new address.";
 
 export function panelSource(receiver: Receiver): Source {
   const host = connect<ToPage, FromPage>(

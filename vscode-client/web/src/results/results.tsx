@@ -32,7 +32,7 @@ if (data === undefined) {
       running.value = runs;
     },
     planning: () => {
-      preparing.value = "Rendering the rows, to say what the run takes …";
+      preparing.value = "Rendering the rows to estimate the run …";
     },
     question: (question) => {
       preparing.value = "";

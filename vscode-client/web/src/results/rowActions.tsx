@@ -44,7 +44,7 @@ export function Actions({ run, total }: { run: Run; total: number }) {
             type="button"
             id="rerun"
             disabled={chosen.length === 0 && total === 0}
-            title="Runs the experiment again, over these rows alone; answers that are known are not asked for"
+            title="Runs the experiment on these rows only; cached answers are reused"
             onClick={() => {
               again(live, false);
             }}
@@ -55,7 +55,7 @@ export function Actions({ run, total }: { run: Run; total: number }) {
             type="button"
             id="rerun-fresh"
             disabled={chosen.length === 0 && total === 0}
-            title="Asks the models again, also where their answers are known"
+            title="Asks the models again instead of using cached answers"
             onClick={() => {
               again(live, true);
             }}
@@ -66,7 +66,7 @@ export function Actions({ run, total }: { run: Run; total: number }) {
       )}
       {chosen.length === 0 ? null : (
         <CloseButton
-          label="Select none"
+          label="Clear the selection"
           onClick={() => {
             selected.value = new Set();
           }}

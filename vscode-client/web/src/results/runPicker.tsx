@@ -102,7 +102,7 @@ export function AgainstPicker() {
               : count(others.length, "run")}
         </bdi>
       }
-      placeholder="Add a run, or take it away"
+      placeholder="Add or remove a run"
       search={async (query) => {
         const found = await search(query, true);
         return { ...found, items: found.items.filter(({ key }) => key !== run.value?.path) };

@@ -86,7 +86,7 @@ export function RunQuestion() {
   }
   const answer = (yes: boolean): void => {
     openQuestion.value = undefined;
-    preparing.value = yes ? "The run begins …" : "";
+    preparing.value = yes ? "Starting the run …" : "";
     source.value?.live?.confirm(question.id, yes);
   };
   return (

@@ -33,7 +33,7 @@ export function ScoreCard({ metric }: { metric: Metric }) {
           title={
             compared === undefined
               ? "The score and its interval"
-              : `The score and its interval; the line is ${formatScore(kind, compared.before)}, as it was before`
+              : `The score and its interval; the line is the previous score, ${formatScore(kind, compared.before)}`
           }
         >
           {low === null || high === null ? null : (

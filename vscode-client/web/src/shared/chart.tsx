@@ -64,7 +64,7 @@ export function Chart(properties: Properties) {
             ))}
           </p>
           <Drawing {...properties} />
-          <p class="only-heard">{summary} The form “Table” holds the numbers.</p>
+          <p class="only-heard">{summary} The view “Table” contains the numbers.</p>
         </>
       ) : (
         <Numbers {...properties} />

@@ -48,7 +48,7 @@ function Page() {
       {found === undefined ? (
         failure.value === "" ? (
           <p class="hint" role="status">
-            {progress.value === "" ? "Growing the chat, turn by turn …" : progress.value}
+            {progress.value === "" ? "Simulating the chat, turn by turn …" : progress.value}
           </p>
         ) : null
       ) : (
@@ -128,7 +128,7 @@ function Head({ found }: { found: Lab }) {
       <p class="hint">
         <bdi>{found.input}</bdi> of <bdi>{chat?.name}</bdi> (<bdi>{chat?.source}</bdi>) grows over{" "}
         {count(turns, "turn")}
-        {chat === undefined || chat.generated === 0 ? "" : `, ${chat.generated} of them made up`}, to{" "}
+        {chat === undefined || chat.generated === 0 ? "" : `, ${chat.generated} of them generated`}, to{" "}
         {count(chat?.tokens.at(-1) ?? 0, "token")}
         {found.chats.length > 1 ? `; the shares are of ${found.chats.length} chats` : ""}.{" "}
         {found.approximate ? "≈ " : ""}

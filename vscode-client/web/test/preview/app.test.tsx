@@ -102,12 +102,12 @@ it("lists problems of a rendering that can be shown all the same", async () => {
 
 it("names functions that stand-ins were called for, and what was not run", async () => {
   await receive({ type: "show", result: { ...SHOWN, standIns: ["lookup"] } });
-  expect(textOf(".hint")).toBe("Nobody provides lookup(): a stand-in gives back its first argument.");
+  expect(textOf(".hint")).toBe("Nothing provides lookup(): a stand-in returns its first argument.");
   await receive({
     type: "show",
     result: { ...SHOWN, standIns: ["lookup"], leftOut: "Functions of the folder were not run." },
   });
-  expect(find(".hint", "For lookup(), a stand-in gives back its first argument.")).toBeDefined();
+  expect(find(".hint", "For lookup(), a stand-in returns its first argument.")).toBeDefined();
   expect(find(".hint", "Functions of the folder were not run.")).toBeDefined();
   await click(find("#manage-trust"));
   expect(posted).toContainEqual({ type: "trust" });
