@@ -145,7 +145,7 @@ def _missing_keys(
     others = len(shown) - 1
     counts = Counter(key for each in shown.values() for key in each)
     usual = [key for key, count in counts.items() if count == others]
-    for index, own in shown.items():
+    for index, own in shown.items() if usual else ():
         missing = [key for key in usual if key not in own]
         strange = [key for key in own if counts[key] == 1]
         for field in missing:
@@ -168,6 +168,8 @@ def _missing_keys(
 def _kind_problems(shown: Mapping[int, Mapping[str, Any]], side: str) -> Iterator[ObjectProblem]:
     """Yield the only value of a field that its model cannot read, if it can read those of all others."""
     for field in dict.fromkeys(key for own in shown.values() for key in own):
+        if len({type(own.get(field)) for own in shown.values()}) == 1:
+            continue
         numbers = [isinstance(own.get(field), int | float) for own in shown.values()]
         quoted = [
             index
@@ -301,10 +303,12 @@ def keys_in(
     if isinstance(value, dict):
         yield Keys(path, place, tuple(map(str, value)))
         for key, inner in value.items():
-            yield from keys_in(inner, (*path, str(key)), (*place, str(key)))
+            if isinstance(inner, dict | list):
+                yield from keys_in(inner, (*path, str(key)), (*place, str(key)))
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from keys_in(inner, (*path, index), (*place, None))
+            if isinstance(inner, dict | list):
+                yield from keys_in(inner, (*path, index), (*place, None))
 
 
 def odd_inner_keys(found: Iterable[tuple[Owner, Keys]]) -> Iterator[tuple[Owner, Keys, str, str]]:
