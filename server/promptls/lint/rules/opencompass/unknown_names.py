@@ -204,9 +204,9 @@ def _typos(
     severity: Severity = "warning",
 ) -> Iterator[Finding]:
     """Yield the keys that are a typo of a known key that is not present; `others` are no typos."""
-    keys = node.indexes.keys() if isinstance(node, Mapping) else frozenset[str]()
-    if not isinstance(node, Mapping) or all(key in known for key in keys):
+    if not isinstance(node, Mapping) or node.indexes.keys() <= {*known}:
         return
+    keys = node.indexes.keys()
     for entry in node.entries:
         key = key_text(entry)
         if not key or key in known or key in others:
@@ -276,7 +276,7 @@ def unknown_dialogue_role(chunk: Chunk) -> Iterator[Finding]:
     if evaluation is None:
         return
     meta = _only_meta_template(evaluation)
-    yield from _out_of_turn(evaluation)
+    yield from _out_of_turn(chunk, evaluation)
     for turn, section, is_reached in _turns(evaluation):
         if _lacks_role(turn):
             message = "this turn has no `role`: OpenCompass fails with any meta template"
@@ -306,15 +306,15 @@ _MIN_TURNS: Final = 4
 """The minimum number of turns of a dialogue that show its order."""
 
 
-def _out_of_turn(evaluation: Evaluation) -> Iterator[Finding]:
+def _out_of_turn(chunk: Chunk, evaluation: Evaluation) -> Iterator[Finding]:
     """Yield the turns that interrupt the order of their dialogue."""
     for template in evaluation.templates:
         for body in template.bodies:
             for section in DIALOGUE_KEYS if isinstance(body, Mapping) else ():
                 assert isinstance(body, Mapping)
                 yield from _same_as_neighbors(body, section)
-            if evaluation.output_column:
-                yield from _turns_with_answers(template, body, f"{{{evaluation.output_column}}}")
+            if evaluation.output_column and (field := f"{{{evaluation.output_column}}}") in chunk.text:
+                yield from _turns_with_answers(template, body, field)
 
 
 def _turns_with_answers(template: EvaluationTemplate, body: Node, field: str) -> Iterator[Finding]:
