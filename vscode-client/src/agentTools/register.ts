@@ -6,18 +6,19 @@ import { errorMessage } from "@promptls/web/shared/errorMessage";
 import * as vscode from "vscode";
 
 import type { Client } from "../client";
-import type { LanguageModelTool, ToolsApi } from "./api";
-import { type Editor, isOnlyPlan, runArguments, type Tool, TOOLS } from "./tools";
+import { type Editor, type Input, isOnlyPlan, runArguments, type Tool, TOOLS } from "./tools";
 
 export function registerAgentTools(client: Client): vscode.Disposable {
-  const { lm, LanguageModelToolResult: Result, LanguageModelTextPart: Part } = vscode as unknown as ToolsApi;
-  const register = lm?.registerTool?.bind(lm);
-  if (register === undefined || Result === undefined || Part === undefined) {
+  // Some editors based on VS Code lack the language model API.
+  if (typeof (vscode.lm as typeof vscode.lm | undefined)?.registerTool !== "function") {
     return new vscode.Disposable(() => undefined);
   }
   const offered = Object.entries(TOOLS).map(([name, tool]) =>
-    register(`promptls_${name}`, {
-      invoke: async ({ input }, token) => new Result([new Part(await answer(tool, input, client, token))]),
+    vscode.lm.registerTool<Input>(`promptls_${name}`, {
+      invoke: async ({ input }, token) =>
+        new vscode.LanguageModelToolResult([
+          new vscode.LanguageModelTextPart(await answer(tool, input, client, token)),
+        ]),
       ...(name === "run_experiment" ? { prepareInvocation: confirmRun(client) } : {}),
     }),
   );
@@ -27,7 +28,7 @@ export function registerAgentTools(client: Client): vscode.Disposable {
 /** Errors are returned as results: they say what is wrong, where, and how to correct it. */
 async function answer(
   tool: Tool,
-  input: Record<string, unknown>,
+  input: Input,
   client: Client,
   token: vscode.CancellationToken,
 ): Promise<string> {
@@ -39,7 +40,7 @@ async function answer(
 }
 
 /** Before the run starts, the user sees its cost and which servers receive the prompts. */
-function confirmRun(client: Client): NonNullable<LanguageModelTool["prepareInvocation"]> {
+function confirmRun(client: Client): NonNullable<vscode.LanguageModelTool<Input>["prepareInvocation"]> {
   return async ({ input }, token) => {
     if (isOnlyPlan(input)) {
       return undefined;
