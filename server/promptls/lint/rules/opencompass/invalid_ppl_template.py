@@ -74,6 +74,8 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo
 
 _MIN_OPTIONS: Final = 2
+_MAX_ANSWERS: Final = 5
+"""How many answers of a dataset a message names."""
 _TEMPLATE_KEYS: Final = frozenset({"ice_token", "sep_token", "type"})
 """The keys that belong next to the `template` key, not in it."""
 
@@ -119,7 +121,7 @@ def invalid_ppl_template(chunk: Chunk, answers: tuple[tuple[str, int], ...]) -> 
             yield from _without_columns(chunk, question)
             yield from _misspelled_label(question)
             yield from _without_label(evaluation, question, answers)
-    yield from _without_example(evaluation)
+    yield from _without_example(evaluation, frozenset(answer for answer, _ in answers))
 
 
 def _boolean_labels(template: EvaluationTemplate, answers: frozenset[str]) -> Iterator[Finding]:
@@ -372,13 +374,15 @@ def _is_alone(evaluation: Evaluation, question: EvaluationTemplate) -> bool:
     return len(question.labels) == 1 and not evaluation.is_open and not question.is_nearly_dialogue
 
 
-def _without_example(evaluation: Evaluation) -> Iterator[Finding]:
-    """Yield the labels of the prompt for which the examples have no template."""
+def _without_example(evaluation: Evaluation, answers: frozenset[str]) -> Iterator[Finding]:
+    """Yield the labels of the prompt, or all answers of the dataset, for which the examples have no template."""
     ice, prompt = evaluation.ice, evaluation.prompt
     if ice is None or prompt is None or evaluation.retrieves is False or evaluation.is_open:
         return
     known = {label.name for label in ice.labels}
     missing = [label.name for label in prompt.labels if label.name not in known]
+    if not prompt.labels and known.isdisjoint(answers):
+        missing = sorted(answers)[:_MAX_ANSWERS]
     if known and missing and not ice.is_nearly_dialogue and not prompt.is_nearly_dialogue:
         names = in_code(missing)
         message = f"an example whose answer is {names} has no template here: OpenCompass raises a KeyError"
