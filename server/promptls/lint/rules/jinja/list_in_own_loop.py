@@ -2,7 +2,8 @@
 
 Reports a tag that prints nothing but the list that a loop around it iterates over, and one that passes the
 list to a function or a filter if the loop does not read its variable. If nothing reads the variable, it also
-reports a tag that prints the object whose attribute the list is. An attribute of the list in a longer expression is a hint.
+reports a tag that prints the object whose attribute the list is. An attribute of the list in a longer expression is a hint,
+and so is, outside of the loop, one that the loop reads of its elements.
 Also reports an input that a loop prints, if the elements have a field of the same name by samples, calls in
 Python or another loop, and the loop reads only other fields. A name that a loop only tests with `is defined` is a
 hint, if the loop reads a field of that name of its element.
@@ -134,7 +135,12 @@ def _attributes_of_lists(file: File, reported: set[Span]) -> Iterator[Finding]:
     for located in chunks_with(file.chunks, _owners, suspicious):
         for name, attribute, place in _read_attributes(located.chunk):
             span = place.shifted(located.start)
-            element = _element(file, name, span) if name in suspicious and span not in reported else None
+            if name not in suspicious or span in reported:
+                continue
+            element = _element(file, name, span)
+            if element is None and attribute not in _OF_OBJECTS and attribute in _fields_of(file, name):
+                message = f"a loop iterates over `{name}`, and its elements have `{attribute}`, not the list"
+                yield Finding(span, message, severity="hint")
             if not element:
                 continue
             uses = [each for each in file.template.names.references_of(element) if each.binding is not None]
