@@ -5,7 +5,7 @@ with an odd number of quotes, a text in single or typographic quotes and `True` 
 JSON, as hints, one between backquotes, in a code fence or at the end of a line that lacks its closing brace, and keys that are typos of a property
 in the `output_schema` of the header. Reports typos of values of an `enum` of the schema, also in
 instructions of prompt objects: in JSON, and in a row that has all its other values but one. Quotes around a
-tag with `tojson` are a hint. Objects in code of other languages are not reported, nor are those with a tag
+tag with `tojson` are a hint, and so are typos of properties and inputs that a text names in quotes. Objects in code of other languages are not reported, nor are those with a tag
 of a branch or loop inside.
 
 ## Why is this bad?
@@ -149,6 +149,8 @@ def invalid_json_example(file: File) -> Iterator[Finding]:
     if file.kind in PARTS_KINDS:
         yield from _in_contents(file)
         yield from _quoted_twice(file)
+        if _properties(file):
+            yield from _misspelled_names(file)
     if _choices(file):
         yield from _wrong_choices(file)
 
@@ -182,6 +184,24 @@ def _in_contents(chunk: Chunk, properties: frozenset[str]) -> Iterator[Finding]:
             if meant is not None:
                 span = Span(*match.span(1)).shifted(start)
                 yield Finding.suggest(span, f"the `output_schema` has no property `{match[1]}`", meant)
+
+
+_QUOTED_NAME: Final = re.compile(
+    r"""(?<![\w:=]["`'])(?<![:=][ ]["`'])(?<=["`'])\w{5,}(?=["`'](?!\w|\s*[:=]))"""
+)
+"""A word in quotes or backquotes that is no key or value of an object."""
+
+
+@each_chunk_given(_properties)
+def _misspelled_names(chunk: Chunk, properties: frozenset[str]) -> Iterator[Finding]:
+    """Yield the typos of properties and inputs that a text names in quotes; another word may be meant."""
+    for _, text, start in texts_with_digits(chunk):
+        for match in _QUOTED_NAME.finditer(text):
+            word = match[0]
+            meant = None if word in properties else only_typo(word, properties)
+            if meant is not None and word.casefold().rstrip("s") != meant.casefold().rstrip("s"):
+                message = f"no property or input is named `{word}`"
+                yield Finding.suggest(Span(*match.span()).shifted(start), message, meant, severity="hint")
 
 
 def _objects(text: str, fences: list[re.Match[str]], branching: list[int]) -> Iterator[Finding]:
