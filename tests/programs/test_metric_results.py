@@ -112,6 +112,16 @@ def test_the_result_of_a_metric_with_a_prompt_has_no_keys(tmp_path: Path) -> Non
     assert found(tmp_path, PROGRAM.replace("manner.value", "manner.reasn")) == ["reasn"]
 
 
+def test_a_metric_of_promptls_is_scored_by_name(tmp_path: Path) -> None:
+    text = (
+        "from promptls.metrics import DiscreteMetric\n"
+        'tone = DiscreteMetric(name="tone", allowed_values=["a", "b"], prompt="{answer}?")\n'
+        'tone.score(llm="local:smollm2", answer=answer)\n'
+    )
+    assert found(tmp_path, text) == []
+    assert found(tmp_path, text.replace("llm=", "", 1)) == ['"local:smollm2"']
+
+
 def test_a_reason_is_any_text(tmp_path: Path) -> None:
     assert found(tmp_path, PROGRAM.replace('score.value == "fail"', 'score.reason == "late"')) == []
 

@@ -38,6 +38,12 @@ def test_a_function_that_returns_a_variable_builds_its_prompt(tmp_path: Path) ->
     assert found(tmp_path, text) == ["to_string"]
 
 
+def test_a_function_of_the_program_may_take_a_prompt_as_messages(tmp_path: Path) -> None:
+    text = PROGRAM.replace("prompt.messages", "ask(messages=prompt, model=1)")
+    assert found(tmp_path, text) == ["prompt"]
+    assert found(tmp_path, f"{text}\ndef ask(messages, model): ...\n") == []
+
+
 def test_a_method_builds_a_prompt(tmp_path: Path) -> None:
     text = PROGRAM.replace("prompt.messages", "prompt").replace("build(data)", "build(self, data)")
     text = (

@@ -100,7 +100,9 @@ def _wrong_keys(tree: ConfigurationTree) -> Iterator[Finding]:
 def _in_evaluators(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the `pred_role` of an evaluator, which is a key beside it."""
     for evaluator in tree.values_at("evaluator"):
-        for keyword in evaluator.keywords if isinstance(evaluator, ast.Call) else ():
+        kind = argument(evaluator, "type") if isinstance(evaluator, ast.Call) else None
+        is_known = isinstance(kind, ast.Name) and kind.id in tree.classes
+        for keyword in evaluator.keywords if is_known and isinstance(evaluator, ast.Call) else ():
             if keyword.arg == "pred_role":
                 message = "no evaluator takes a `pred_role`: it belongs beside `evaluator`"
                 yield Finding(tree.span(keyword), message)

@@ -269,6 +269,10 @@ def _prompted_score(program: Program, call: ast.Call, metrics: Metrics) -> Itera
     """Yield the fields of a metric's prompt that a call of `score` does not give."""
     metric = _scored(program, call, metrics)
     prompt = metric.prompt if metric is not None else None
+    packages = {package for package, _ in program.names.values()}
+    if prompt is not None and call.args and not is_open(call) and packages == {"promptls"}:
+        message = f"`{ast.unparse(call.func)}` takes its arguments by name: `llm=…`, for example"
+        yield Finding(program.span(call.args[0]), message)
     if prompt is None or call.args or is_open(call):
         return
     given = [keyword.arg for keyword in call.keywords]

@@ -359,6 +359,9 @@ def _as_other_type(
     program: Program, nodes: list[ast.AST], prompts: Mapping[str, _Prompt]
 ) -> Iterator[Finding]:
     """Yield the prompts that are used as a mapping, as a list or as messages."""
+    functions = {each.name for each in program.functions}
+    calls = [each for each in nodes if isinstance(each, ast.Call) and last_name(each.func) in functions]
+    own = {id(keyword) for call in calls for keyword in call.keywords}
     for node in nodes:
         match node:
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str() as key)):
@@ -368,7 +371,7 @@ def _as_other_type(
                 fixed = ""
                 message = "a prompt has no length; its `tokens`, `parts` and `messages` have one"
                 span = program.span(given)
-            case ast.keyword(arg="messages", value=ast.Name(id=name) as given):
+            case ast.keyword(arg="messages", value=ast.Name(id=name) as given) if id(node) not in own:
                 end = program.span(given).end
                 fixed, message, span = ".messages", "this is the prompt, and not its messages", Span(end, end)
             case _:
