@@ -103,3 +103,16 @@ def test_a_prompt_object_declares_at_its_top_level() -> None:
 
     assert [key.name for key in declarations.inputs] == ["q"]
     assert [example.data for example in declarations.examples] == [{"q": 1, "a": 2}]
+
+
+@pytest.mark.parametrize(
+    ("words", "is_read"),
+    [
+        ("token_limit: 5\nAnswers, in two words.\n", True),
+        ("token_limit: 5\ninput_keys of it\n", False),
+        ("description: |\n  Answers\nin two words.\ntoken_limit: 5\n", False),
+    ],
+)
+def test_words_cost_no_key_unless_they_may_belong_to_one(words: str, *, is_read: bool) -> None:
+    settings = Template(Source.of(f"{{#---\n{words}---#}}\n{PART}")).declarations.settings
+    assert (settings.token_limit == 5) is is_read

@@ -30,6 +30,8 @@ _INNER_KEY: Final = re.compile(r"[ ]+(?:-[ ]+)?[A-Za-z_]\w*[ ]*:(?=[ \r\n]|\Z)")
 _FLOW_ITEM: Final = re.compile(r"[ ]*-[ ]+(?=[{\[])")
 _BEGUN_INNER_KEY: Final = re.compile(r"[ ]+[A-Za-z_]\w*:?[^ ]*")
 _BEGUN_KEY: Final = re.compile(r"[A-Za-z_]\w*[ ]*(?::|$)", re.MULTILINE)
+_WORDS: Final = re.compile(r"[A-Za-z_][\w ,.'-]*\s*")
+_BLOCK_HEADER: Final = re.compile(r"[: ][|>][-+0-9]*[ ]*$", re.MULTILINE)
 _WAITING: Final = re.compile(r"(?::|(?:^|[ ])-|[: ][|>][-+0-9]*)\s*\Z", re.MULTILINE)
 """The end of a line whose value is below it."""
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
@@ -78,12 +80,17 @@ def recovered_item(chunk: Chunk) -> RecoveredItem | None:
 
 
 def may_be_left_out(key: str, above: str) -> bool:
-    """Return whether the broken text is a key that does not affect the others.
+    """Return whether the broken text is a key, or words that become one, that does not affect the others.
 
     A key that determines the meaning of others may be left out as long as it has no value yet.
     """
-    is_key = _BEGUN_KEY.match(key) and (not _DECIDING_KEY.match(key) or _BARE_KEY.fullmatch(key))
-    return bool(is_key) and not _WAITING.search(above)
+    if _DECIDING_KEY.match(key):
+        is_key = _BARE_KEY.fullmatch(key) is not None
+    else:
+        # Words below a block scalar may be its text that lacks its indentation.
+        is_words = _WORDS.fullmatch(key) is not None and not _BLOCK_HEADER.search(above)
+        is_key = is_words or _BEGUN_KEY.match(key) is not None
+    return is_key and not _WAITING.search(above)
 
 
 def corrected_key(block: str) -> str | None:
