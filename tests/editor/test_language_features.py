@@ -185,6 +185,8 @@ def test_the_settings_file_is_completed_and_explained(workbench: Workbench, exam
     workbench.screenshot("settings-file")
     workbench.page.keyboard.press("Enter")
     expect(workbench.page.locator(".view-line").first).to_contain_text('encoding = ""')
+    workbench.page.keyboard.press("Control+/")
+    expect(workbench.page.locator(".view-line").first).to_contain_text("#\u00a0encoding")
 
 
 def test_tags_that_are_typed_out_are_closed_once(workbench: Workbench, notes: Path) -> None:
