@@ -125,10 +125,7 @@ it.each([
     "PyPI cannot be reached",
   ],
   ["ERROR: No matching distribution found for bpe-openai==0.1.4", "no prebuilt package bpe-openai==0.1.4"],
-  [
-    "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.",
-    "does not match its hash",
-  ],
+  ["ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.", "does not match its hash"],
 ])("says in words of its own what pip means with %s", async (said, words) => {
   await expect(installServer(place, tools("pip", said))).rejects.toThrow(words);
 });
