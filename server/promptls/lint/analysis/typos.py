@@ -197,8 +197,10 @@ def typos_of_keys(file: File) -> Iterator[Finding]:
             if index and isinstance(key, str):
                 values.setdefault(path[:index], {}).setdefault(key, set()).add(use.span)
     for typo in _typos(list(values.values())):
-        if file.template.source.slice(typo.span).endswith(f".{typo.key}"):
-            yield typo.finding("value", Span(typo.span.end - len(typo.key), typo.span.end))
+        written = file.template.source.slice(typo.span)
+        if written.endswith((f".{typo.key}", f"'{typo.key}'", f'"{typo.key}"')):
+            end = typo.span.end - (written[-1] in "'\"")
+            yield typo.finding("value", Span(end - len(typo.key), end))
 
 
 def typos_of_bound_keys(file: File) -> Iterator[Finding]:

@@ -360,15 +360,21 @@ def _replaces_false(node: nodes.Filter) -> bool:
 
 
 def named_key(node: nodes.Filter) -> str:
-    """Return the key of each element that a filter uses, in its first argument or in `attribute=`."""
+    """Return the key of each element that a filter uses; empty if it uses none."""
+    found = key_argument(node)
+    return "" if found is None else str(found.value)
+
+
+def key_argument(node: nodes.Filter) -> nodes.Constant | None:
+    """Return the text that names a key of each element, in a filter's first argument or in `attribute=`."""
     for index, argument in enumerate(node.arguments):
         value = argument.value if isinstance(argument, nodes.Keyword) else argument
         names = argument.name == "attribute" if isinstance(argument, nodes.Keyword) else index == 0
         if not isinstance(value, nodes.Constant) or not isinstance(value.value, str):
             continue
         if names and (node.name in BY_ELEMENTS_KEY or isinstance(argument, nodes.Keyword)):
-            return value.value
-    return ""
+            return value
+    return None
 
 
 def present_if_true(test: nodes.Expression) -> tuple[Path, ...]:

@@ -423,10 +423,11 @@ class ExpressionUses:
         if path and target is not None and (shape := filter_shape(node)) is not None:
             element = paths.with_optional_end(path) if node.name in paths.DEFAULTS else path
             self.emit(element, shape, target, FILTER_NEEDS.get(node.name, ""))
-            if key := paths.named_key(node):
-                element = paths.along(path, paths.Step(paths.Each.ELEMENT), *map(paths.Step, key.split(".")))
+            if (key := paths.key_argument(node)) is not None:
+                steps = map(paths.Step, str(key.value).split("."))
+                element = paths.along(path, paths.Step(paths.Each.ELEMENT), *steps)
                 if element:
-                    self.emit(element, shape_of_named_key(node), target)
+                    self.emit(element, shape_of_named_key(node), key)
         for argument in node.arguments:
             self.use(argument, UNKNOWN)
 

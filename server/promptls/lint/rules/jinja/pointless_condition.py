@@ -12,6 +12,7 @@ Reports
 - a text in parentheses after `in`, as in `tone in ("formal")`, which is no tuple without a comma, and a
   condition with a comma outside of parentheses, which is a tuple and always true;
 - a text that occurs twice in a list after `in` or in the keys of a mapping;
+- as a hint, a filter such as `trim` or `tojson` that is applied to its own result;
 - a `default` after a filter that always returns a text or a list, as in `name | trim | default("you")`;
 - a variable that is printed where its own condition `not name` says that it is empty.
 
@@ -291,8 +292,18 @@ def _in_expressions(chunk: Chunk) -> Iterator[Finding]:
                 yield from _of_comparison(place, node)
             case Filter(name="default" | "d"):
                 yield from _late_default(place, node)
+            case Filter(target=Filter(name=name) as inner) if name == node.name and not node.arguments:
+                if not inner.arguments and name in _ONCE:
+                    message = f"`{name}` is already applied to this value"
+                    yield Finding(node.name_span.shifted(start), message, severity="hint")
             case Collection(kind="dict"):
                 yield from _twice(place, node.items[::2], "a key of this mapping")
+
+
+_ONCE: Final = frozenset(
+    {"abs", "capitalize", "e", "escape", "int", "list", "lower", "string", "title", "tojson", "trim", "upper"}
+)
+"""Filters that change nothing if they are applied again, or that were not meant to be, such as `tojson`."""
 
 
 def _joined(place: _Place, node: Operation, *, is_condition: bool) -> Iterator[Finding]:

@@ -146,7 +146,7 @@ _NUMBERS: Final = tuple(
 )
 """Keys of an inferencer, a model or a retriever whose values are numbers."""
 _LENGTHS: Final = frozenset({"max_out_len", "max_seq_len"})
-_NEGATIVE: Final = re.compile(r"-\d")
+_NOT_POSITIVE: Final = re.compile(r"-\d|0+\Z")
 
 
 @rule(severity="error", kinds=EVALUATION_KINDS)
@@ -245,8 +245,8 @@ def _not_numbers(node: Node | None, keys: Iterable[str] = _NUMBERS) -> Iterator[
             is_number = value.text.isdecimal() and value.style in {"'", '"'}
             fix = Fix("Take away the quotes", (Edit(value.span, value.text),), preferred=True)
             yield Finding(value.span, f"`{key}` is a number", (fix,) if is_number else ())
-        elif isinstance(value, Scalar) and key in _LENGTHS and _NEGATIVE.match(value.text):
-            yield Finding(value.span, f"`{key}` is a number of tokens, which is not negative")
+        elif isinstance(value, Scalar) and key in _LENGTHS and _NOT_POSITIVE.match(value.text):
+            yield Finding(value.span, f"`{key}` is a number of tokens, which is positive")
 
 
 def _not_lists(inferencer: Node | None) -> Iterator[Finding]:
