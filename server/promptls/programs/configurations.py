@@ -22,14 +22,13 @@ from promptls.lint.rules.opencompass.template_fields import unknown_field
 from promptls.lint.rules.opencompass.unknown_names import unknown_evaluation_key
 from promptls.lint.rules.parts.unanalyzed_files import unrecognized_prompt
 from promptls.lint.runner import severity_of
-from promptls.programs.configuration_keys import key_problems
+from promptls.programs.configuration_keys import key_problems, part_problems
 from promptls.programs.configuration_names import (
     absent_classes,
     absent_names,
     missing_imports,
     undefined_names,
 )
-from promptls.programs.configuration_runs import part_problems
 from promptls.programs.configuration_text import UNKNOWN, PositionMap, WrittenDataset, written_dataset
 from promptls.programs.configuration_tree import KNOWN_CLASSES, ConfigurationTree, write_as_calls
 from promptls.programs.configuration_values import hidden_options, run_problems, value_problems

@@ -1,17 +1,20 @@
-"""Diagnostics for prompt objects and classes of prompts and metrics of Ragas in a program."""
+"""Diagnostics for prompt objects and prompt classes of Ragas in a program."""
 
 from __future__ import annotations
 
 import ast
 import json
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from string import Formatter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES, PROMPT_KEYS
 from promptls.lint.rule import Edit, Finding, Fix
+from promptls.programs.metric_prompts import (
+    findings_in_braces,
+    findings_in_metric_classes,
+    findings_in_outputs,
+)
 from promptls.programs.program import (
     Function,
     Program,
@@ -26,8 +29,7 @@ from promptls.programs.program import (
 )
 from promptls.syntax.python_places import argument, text_of
 from promptls.text.format import in_code
-from promptls.text.positions import Span
-from promptls.text.suggest import is_typo, nearest, only_typo
+from promptls.text.suggest import is_typo, nearest
 
 _PROMPT_CLASSES: Final = frozenset({"FewShotPydanticPrompt", "ImageTextPrompt", "PydanticPrompt"})
 _ATTRIBUTES: Final = ("instruction", "input_model", "output_model", "examples")
@@ -36,7 +38,6 @@ _OPTIONAL: Final = ("Optional", "None")
 _TYPES: Final[Mapping[str, type]] = {each.__name__: each for each in (str, int, float, bool, list, dict)}
 """The types with which literals are compared, by the names in annotations in small letters."""
 _KEYWORDS: Final = frozenset({*PROMPT_KEYS, "ragas_version"})
-_FIELD_END: Final = re.compile(r"[.\[]")
 
 
 class _Model(NamedTuple):
@@ -70,7 +71,7 @@ def findings_in_prompt_classes(program: Program) -> Iterator[Finding]:
             yield from _fields(program, call, models[call.func.id])
     yield from findings_in_metric_classes(program, outputs)
     for each in program.nodes if outputs else ():
-        yield from _generated(program, each, lambda call: outputs.get(prompt_class(program, call)))
+        yield from findings_in_outputs(program, each, lambda call: outputs.get(prompt_class(program, call)))
         expected = inputs.get(prompt_class(program, each))
         if isinstance(each, ast.Call) and expected in models:
             yield from _other_data(program, each, expected, models)
@@ -292,34 +293,6 @@ def _prompt(program: Program, call: ast.Call) -> Iterator[Finding]:
     yield from _literal_examples(program, call)
 
 
-def findings_in_braces(
-    program: Program, prompt: ast.expr | None, inputs: Iterable[str] | None
-) -> Iterator[Finding]:
-    """Yield the first braces in a literal prompt that are no input; without `inputs`, any name is one."""
-    if not isinstance(prompt, ast.Constant) or not isinstance(prompt.value, str):
-        return
-    span = program.span(prompt)
-    advice = "so formatting the prompt fails; braces in text are written twice"
-    try:
-        fields = [field for _, field, _, _ in Formatter().parse(prompt.value) if field is not None]
-    except ValueError as error:
-        yield Finding(span, f"{str(error).lower()}, {advice}", severity="warning")
-        return
-    fields = [_FIELD_END.split(field)[0] for field in fields]
-    known = fields if inputs is None else inputs
-    wrong = next((each for each in fields if each not in known or not each.isidentifier()), None)
-    if wrong is None:
-        return
-    at = program.text.find("{" + (wrong or "}"), span.start, span.end)
-    place = span if at < 0 else Span(at, at + len(wrong or "}") + 1)
-    meant = nearest(wrong, known)
-    if meant is not None and at >= 0 and meant != wrong:
-        message = f"`{wrong}` is not an input"
-        yield Finding.suggest(Span(at + 1, place.end), message, meant, severity="warning")
-    else:
-        yield Finding(place, f"these braces are read as an input, {advice}", severity="warning")
-
-
 def _keys(program: Program, call: ast.Call) -> Iterator[Finding]:
     """Yield `input_keys` that are no list, or a list without a comma, and an `output_key` that is a list."""
     inputs = argument(call, "input_keys")
@@ -469,143 +442,3 @@ def _input_keys(program: Program) -> dict[str, list[str]]:
         if keys and "input_keys" not in program.attributes.get(name, ()):
             found[name] = keys
     return found
-
-
-_BASES: Final[Mapping[str, str]] = {
-    "SingleTurnMetric": "_single_turn_ascore",
-    "MultiTurnMetric": "_multi_turn_ascore",
-}
-"""The base classes of metrics, and the method that each of them needs."""
-_COLUMNS: Final = (
-    "user_input",
-    "response",
-    "reference",
-    "retrieved_contexts",
-    "reference_contexts",
-    "retrieved_context_ids",
-    "reference_context_ids",
-    "multi_responses",
-    "rubrics",
-    "reference_topics",
-    "reference_tool_calls",
-)
-_GENERATE: Final = frozenset({"llm", "data", "n", "temperature", "stop", "callbacks", "retries_left"})
-"""The parameters of `generate` and `generate_multiple` of a prompt."""
-_MODEL_METHODS: Final = ("model_", "dict", "json", "copy")
-
-
-def findings_in_metric_classes(program: Program, fields: Mapping[str, frozenset[str]]) -> Iterator[Finding]:
-    """Yield what is wrong with the metrics that a program defines.
-
-    `fields` are the fields of the output of each prompt class of the program.
-    """
-    for node in program.classes:
-        bases = {program.library_name(base) for base in node.bases}
-        if bases & {*_BASES, "MetricWithLLM"}:
-            yield from _columns(program, node)
-            yield from _decorator(program, node)
-            yield from _methods(program, node, bases)
-        prompts = _prompts(node, fields)
-        yield from _generated_in(program, node, prompts)
-
-
-def _columns(program: Program, node: ast.ClassDef) -> Iterator[Finding]:
-    """Yield the misspelled names of required columns."""
-    for each in ast.walk(node):
-        match each:
-            case ast.Dict(keys=keys, values=values):
-                sets = [
-                    value
-                    for key, value in zip(keys, values, strict=True)
-                    if key is not None and "MetricType." in ast.unparse(key) and isinstance(value, ast.Set)
-                ]
-            case _:
-                sets = []
-        for name in (name for columns in sets for name in columns.elts):
-            column, colon, ending = (text_of(name) or "").partition(":")
-            meant = nearest(column, _COLUMNS) if column and column not in _COLUMNS else None
-            if meant is not None:
-                message = f"a sample has no column `{column}`; did you mean `{meant}`?"
-                fix = change_literal(program, name, f"{meant}{colon}{ending}")
-                yield Finding(program.span(name), message, (fix,))
-
-
-def _decorator(program: Program, node: ast.ClassDef) -> Iterator[Finding]:
-    """Yield a class with `field(…)` that is no dataclass, so that the attribute is the field itself."""
-    if node.decorator_list or node.keywords:
-        return
-    for each in node.body:
-        match each:
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Call(func=ast.Name(id="field"))):
-                start = program.places.span(node).start
-                edit = Edit.insert(start, "@dataclass\n")
-                fix = Fix("Insert `@dataclass`", (edit,), preferred=True)
-                message = f"without `@dataclass`, `{name}` is the result of `field`, and not its default"
-                yield Finding(program.span(each.target), message, (fix,))
-                return
-
-
-def _methods(program: Program, node: ast.ClassDef, bases: set[str]) -> Iterator[Finding]:
-    """Yield a method whose name is similar to that of one that the class needs and lacks."""
-    methods = {each.name: each for each in node.body if isinstance(each, Function)}
-    for needed in (_BASES[base] for base in sorted(bases & _BASES.keys())):
-        similar = only_typo(needed, methods) if needed not in methods else None
-        if similar is not None:
-            span = program.places.name_span(methods[similar])
-            fixes = (Fix.change_to(span, needed, preferred=program.text.count(similar) == 1),)
-            yield Finding(span, f"a metric needs the method `{needed}`, and this is `{similar}`", fixes)
-
-
-def _prompts(node: ast.ClassDef, fields: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
-    """Return the attributes of a class that are prompts of the program, with the fields of their outputs."""
-    found: dict[str, frozenset[str]] = {}
-    for target, value in class_values(node):
-        match value:
-            case ast.Call(func=ast.Name(id=made), args=[]) if made in fields:
-                found[target.id] = fields[made]
-            case ast.Call(func=ast.Name(id="field")):
-                factory = argument(value, "default_factory")
-                if isinstance(factory, ast.Name) and factory.id in fields:
-                    found[target.id] = fields[factory.id]
-    return found
-
-
-def _generated_in(
-    program: Program, node: ast.ClassDef, prompts: Mapping[str, frozenset[str]]
-) -> Iterator[Finding]:
-    """Yield the wrong uses of the prompts that a metric has as attributes."""
-    for each in ast.walk(node) if prompts else ():
-        yield from _generated(program, each, lambda call: prompts.get(_asked(call)))
-
-
-def _generated(
-    program: Program, node: ast.AST, fields_of: Callable[[ast.AST], frozenset[str] | None]
-) -> Iterator[Finding]:
-    """Yield wrong arguments of `generate`, and a field that its result does not have.
-
-    `fields_of` returns the fields of the result of a call; None if it does not call a known prompt.
-    """
-    match node:
-        case ast.Call() if fields_of(node) is not None and not is_open(node):
-            yield from unknown_arguments(program, node, "`generate` has no argument `{}`", sorted(_GENERATE))
-        case ast.Attribute(value=ast.Name() as output, attr=attribute):
-            made = program.resolved(output)
-            known = fields_of(made.value) if isinstance(made, ast.Await) else None
-            if known is None or attribute in known or attribute.startswith(("_", *_MODEL_METHODS)):
-                return
-            meant = nearest(attribute, known)
-            message = f"the output of the prompt has no `{attribute}`"
-            if meant is None:
-                message = f"the output of the prompt has {in_code(sorted(known))}, and no `{attribute}`"
-            span = program.places.attribute_span(node)
-            yield Finding.suggest(span, message, meant, preferred=True)
-
-
-def _asked(node: ast.AST) -> str:
-    """Return the attribute of `self` whose `generate` a call calls; empty for others."""
-    match node:
-        case ast.Call(
-            func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=name), attr="generate")
-        ):
-            return name
-    return ""
