@@ -6,21 +6,24 @@ import { anyPrompt, CANDIDATES, looksLikePrompt, SAVED_KEY, SETTINGS } from "./p
 
 export const LANGUAGE = "yaml-jinja-prompt";
 
-/** Prompts by our own language, and by name where another extension owns the language of the file. */
+/** Prompts by language id, and by file name if another extension sets the language. */
 export const DOCUMENTS = [
   { scheme: "file", language: LANGUAGE },
   { scheme: "untitled", language: LANGUAGE },
   { scheme: "file", pattern: "**/*.{yml,yaml}.j2" },
-  // Where prompts and metrics of Ragas are saved; the server is silent on all other JSON.
+  // Prompts and metrics saved by Ragas; the server ignores all other JSON.
   { scheme: "file", language: "json", pattern: "**/{prompts,metrics,english}/*.json" },
   { scheme: "file", language: "json", pattern: "**/*_english.json" },
   { scheme: "file", language: "json", pattern: "**/*_prompt_*.json" },
 ];
 
-/** Names of prompt files, and of those that Ragas saves. */
+/** File names of prompts, including those saved by Ragas. */
 const NAME = /(\.ya?ml\.j2|_english\.json|\/english\/[^/]+\.json)$/;
 
-/** Samples, by the folder where `promptls new` writes them; the server reports what prompts say about them. */
+/**
+ * Samples, in the folder where `promptls new` writes them; the server reports the prompts' problems with
+ * them.
+ */
 export const SAMPLES = { scheme: "file", pattern: "**/samples/*.{json,yml,yaml}" };
 
 /** What the server reads beside prompts, and completes. */
@@ -45,9 +48,9 @@ export function isPrompt(document: vscode.TextDocument): boolean {
 const LINES_OF_PART = 400;
 
 /**
- * Whether the text of a document looks like a prompt, not only its name, which templates of Ansible and Helm have
- * as well. A document without a file has the language because the user chose it; an empty file without a folder
- * is a new one.
+ * Whether the text of a document looks like a prompt; the file name alone is not enough, because Ansible and
+ * Helm templates have the same names. In a document without a file, the user has chosen the language; an
+ * empty file without a folder is a new prompt.
  */
 export function hasPromptText(document: vscode.TextDocument): boolean {
   const text = document.getText(new vscode.Range(0, 0, LINES_OF_PART, 0));
@@ -71,8 +74,8 @@ function holdsSavedKey(document: vscode.TextDocument): boolean {
 const MAX_LISTED = 200;
 
 /**
- * Returns the prompt that a command means without naming it: the active one, else the only visible one, else
- * the only one in a tab or in the workspace, else the one that the user chooses. A panel or a walkthrough may
+ * Returns the prompt that a command without an argument applies to: the active one, else the only visible
+ * one, else the only one in a tab or in the workspace, else the user's choice. A panel or a walkthrough may
  * have the focus.
  */
 export async function promptToUse(): Promise<string | undefined> {
@@ -98,7 +101,7 @@ export async function promptToUse(): Promise<string | undefined> {
   return (await vscode.window.showQuickPick(items, { title: "Which prompt?" }))?.uri;
 }
 
-/** The prompts in tabs, also in those that have not been shown since the window was opened. */
+/** The prompts in tabs, including tabs that have not been shown since the window was opened. */
 function promptsInTabs(): string[] {
   return vscode.window.tabGroups.all
     .flatMap(({ tabs }) => tabs)
@@ -113,7 +116,7 @@ export async function hasPrompts(): Promise<boolean> {
 
 const MAX_READ = 500;
 
-/** Whether the workspace is a project with prompts, rather than one with other templates of such names. */
+/** Whether the workspace contains prompts, and not only other templates with such names. */
 export async function isPromptProject(): Promise<boolean> {
   const settings = await vscode.workspace.findFiles(SETTINGS, undefined, 1);
   if (settings.length > 0) {
@@ -129,7 +132,7 @@ export function activePrompt(): vscode.TextDocument | undefined {
   return document !== undefined && isPrompt(document) ? document : undefined;
 }
 
-/** A prompt in one of the visible editors, whichever has the focus. */
+/** A prompt in one of the visible editors, with or without focus. */
 export function visiblePrompt(): vscode.TextDocument | undefined {
   return vscode.window.visibleTextEditors.map(({ document }) => document).find(isPrompt);
 }

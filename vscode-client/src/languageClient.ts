@@ -17,19 +17,20 @@ import { DOCUMENTS, SAMPLES } from "./documents";
 import type { ServerCommand } from "./server";
 import { explicitSettings } from "./settings";
 
-/** The button of a question that leaves it at that. */
+/** The button that cancels a question. */
 const CANCEL = "Cancel";
 
 export interface ClientChannels {
-  /** What the server logs. */
+  /** The server's log. */
   log: vscode.LogOutputChannel;
-  /** The messages between the two, when `promptls.trace.server` asks for them. */
+  /** The messages between client and server, if `promptls.trace.server` is set. */
   trace: vscode.LogOutputChannel;
 }
 
 /**
- * Returns a client that is not started; `commands` are those that the extension registers by itself,
- * `settings` the names of its settings without `promptls.`, and `crashed` is called when the server ends so often that it is not started again.
+ * Returns a client that is not started. `commands` are registered by the extension itself, `settings` are the
+ * names of its settings without `promptls.`, and `crashed` is called when the server ends so often that it is
+ * not restarted.
  */
 export function createClient(
   server: ServerCommand,
@@ -56,9 +57,10 @@ export function createClient(
         provideOnTypeFormattingEdits: withEndTag,
       },
       errorHandler: {
-        // By default the client stops for good when it writes to a server that has just died: `closed` decides.
+        // By default, the client stops for good when it writes to a server that has just died; `closed`
+        // decides instead.
         error: () => ({ action: ErrorAction.Continue, handled: true }),
-        // A server that ended before it ever answered would end again; the server manager says so, once.
+        // A server that ended before it answered would end again; the server manager reports that once.
         closed: async () => {
           if (!hasRun) {
             return { action: CloseAction.DoNotRestart, handled: true };
@@ -80,7 +82,7 @@ export function createClient(
     hasRun ||= newState === State.Running;
   });
   client.registerFeature(panels(commands));
-  // A request of the user waits for the answer, and VS Code hides other questions after some seconds.
+  // The user's command waits for the answer, and VS Code hides other questions after a few seconds.
   client.onRequest(ShowMessageRequest.type, ({ message, actions = [] }) =>
     vscode.window.showWarningMessage(
       message,
@@ -91,15 +93,15 @@ export function createClient(
   return client;
 }
 
-/** Says to the server that the extension has something that other clients do not have. */
+/** Declares a capability of the extension that other clients lack. */
 export function advertiseCapability(capabilities: ClientCapabilities, what: string): void {
   const said = (capabilities.experimental ?? {}) as { promptls?: object };
   capabilities.experimental = { ...said, promptls: { ...said.promptls, [what]: true } };
 }
 
 /**
- * Says that panels are there, so that the server answers with data and opens no document by itself; and takes
- * our commands from the server's list, because they are registered here, from the start and with a panel.
+ * Declares the panels, so that the server returns data and opens no document itself. Removes the extension's
+ * own commands from the server's list, because the extension registers them earlier, with a panel.
  */
 function panels(commands: readonly string[]): StaticFeature {
   return {
@@ -113,7 +115,7 @@ function panels(commands: readonly string[]): StaticFeature {
       }
     },
     initialize() {
-      // Nothing depends on what the server can do.
+      // It does not depend on the server's capabilities.
     },
     getState: () => ({ kind: "static" }),
     clear() {
@@ -122,7 +124,7 @@ function panels(commands: readonly string[]): StaticFeature {
   };
 }
 
-/** Sends the settings that the user has set: a default would take the place of the project's. */
+/** Sends only settings that the user has set: a default would override the project's value. */
 function ownSettings(names: readonly string[]): Middleware {
   return {
     workspace: {
@@ -144,7 +146,7 @@ function ownSettings(names: readonly string[]): Middleware {
   };
 }
 
-/** Shows the parameters of a completed call, as after a typed parenthesis. */
+/** Shows the parameters of a completed call, as after typing a parenthesis. */
 const withParameters: NonNullable<Middleware["provideCompletionItem"]> = async (
   ...[document, position, context, token, next]
 ) => {

@@ -1,14 +1,14 @@
-/** The panels, and the page that each shows: our own script and style, and nothing from anywhere else. */
+/** Webview panels, and the page in each: only the extension's own script and style. */
 
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 import * as vscode from "vscode";
 
-/** The panels that are open. */
+/** The open panels. */
 const panels = new Set<vscode.WebviewPanel>();
 
-/** Opens a panel beside the editor, which keeps the focus; where another panel is shown there, over that one. */
+/** Opens a panel beside the editor, without focus; over another panel if there is one. */
 export function panelBeside(viewType: string, title: string): vscode.WebviewPanel {
   const editor = vscode.window.activeTextEditor?.viewColumn;
   const other = [...panels].find(({ visible, viewColumn }) => visible && viewColumn !== editor);
@@ -19,7 +19,7 @@ export function panelBeside(viewType: string, title: string): vscode.WebviewPane
   });
 }
 
-/** Gives a panel its icon and says what its page may do, before the page is there. */
+/** Sets a panel's icon and the permissions of its page, before the page loads. */
 export function preparePanel(panel: vscode.WebviewPanel, extension: vscode.Uri, icon: string): void {
   panel.iconPath = vscode.Uri.joinPath(extension, "icons", `${icon}.svg`);
   panel.webview.options = { enableScripts: true, localResourceRoots: [] };
@@ -28,8 +28,8 @@ export function preparePanel(panel: vscode.WebviewPanel, extension: vscode.Uri, 
 }
 
 /**
- * Loads the page into a panel whose messages have a listener; the page sends one when it is ready. It contains `first`
- * as its first message, because posted messages arrive after the page is first painted.
+ * Loads the page into a panel whose messages have a listener; the page sends a message when it is ready. The
+ * page embeds `first` as its first message, because posted messages arrive after the first paint.
  */
 export function loadPage(
   panel: vscode.WebviewPanel,
@@ -46,7 +46,7 @@ export function loadPage(
   );
 }
 
-/** Puts a text of a page into the clipboard; `what` describes it for the user. */
+/** Copies a text of a page to the clipboard; `what` describes it for the user. */
 export async function copyText(text: string, what: string): Promise<void> {
   await vscode.env.clipboard.writeText(text);
   vscode.window.setStatusBarMessage(`$(check) Copied ${what}`, 3000);
@@ -60,13 +60,12 @@ export function fitsInPage(message: object): boolean {
 /** Maximum length of an embedded message, in characters. Longer ones are faster to post. */
 const LONGEST_FIRST = 300_000;
 
-/** What the extension's files of pages hold: they do not change while it runs. */
+/** The files of the pages; they do not change while the extension runs. */
 const built = new Map<string, string>();
 
 /**
- * Returns the HTML of the panel whose front end is built from `src/webview/<name>/`.
- *
- * Script and style are inlined: separate files would be fetched from the extension's machine, through the window.
+ * Returns the HTML of a panel whose front end is built from `web/src/<name>/`. Script and style are
+ * inlined: separate files would be fetched from the extension's machine, through the window.
  */
 function pageOf(extension: vscode.Uri, name: string, title: string, first: string | undefined): string {
   const nonce = randomBytes(16).toString("base64url");
@@ -88,7 +87,7 @@ function pageOf(extension: vscode.Uri, name: string, title: string, first: strin
 </html>`;
 }
 
-/** A built script or style; esbuild writes no `</script>` or `</style>` into it. */
+/** A built script or style sheet; esbuild writes no `</script>` or `</style>` into it. */
 function textOf(extension: vscode.Uri, file: string): string {
   const known =
     built.get(file) ?? readFileSync(vscode.Uri.joinPath(extension, "out", "webview", file).fsPath, "utf8");

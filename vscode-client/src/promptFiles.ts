@@ -1,11 +1,11 @@
 /**
- * Whether files are prompts, decided by their beginnings and before a server runs. Templates of Ansible, Helm
- * and CI have the same names, so that the name of a file is not enough to show anything in a workspace.
+ * Whether files are prompts, decided by their beginnings, without a server. Ansible, Helm and CI templates
+ * have the same file names, so the name alone does not suffice.
  */
 
 import { open } from "node:fs/promises";
 
-/** Names of files that may be prompts; the activation events in `package.json` are the same. */
+/** Names of files that may be prompts; equal to the activation events in `package.json`. */
 export const CANDIDATES = "**/{*.yml.j2,*.yaml.j2,*_english.json,*_prompt_*.json}";
 export const SETTINGS = "**/promptls.toml";
 
@@ -14,7 +14,7 @@ const MAX_BYTES = 16_384;
 /** Keys that Ragas saves. */
 export const SAVED_KEY = /"(instruction|metric_type)"\s*:/;
 const HEADER = /^\{#---(?!-)/;
-/** A list item with a content, and with a name or a role: a part. Lists of users and tasks have no content there. */
+/** A list item with content, and with a name or a role: a part. Lists of users or tasks have no content. */
 const PART_CONTENT = /^(?:-[ \t]*|[ ]{1,3})content[ ]*:/m;
 const PART_NAME = /^-[ \t]*(?:name|role|content)[ ]*:/m;
 /** The outermost keys of prompt objects and evaluation prompts. */
@@ -29,8 +29,8 @@ export function looksLikePrompt(path: string, text: string): boolean {
 }
 
 /**
- * Whether one of the files looks like a prompt, or all of them are new and empty. Files that cannot be read do
- * not.
+ * Whether one of the files looks like a prompt, or all of them are new and empty. Unreadable files do not
+ * count.
  */
 export async function anyPrompt(paths: readonly string[]): Promise<boolean> {
   let areEmpty = paths.length > 0;

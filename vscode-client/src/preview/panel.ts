@@ -1,4 +1,4 @@
-/** The preview: what the model gets, beside the template, while it is typed. */
+/** The preview: the messages that the model gets, beside the template. */
 
 import { randomUUID } from "node:crypto";
 import * as path from "node:path";
@@ -17,13 +17,15 @@ import { remedyOf } from "../remedies";
 
 export const PREVIEW_VIEW = "promptls.preview";
 
-/** Milliseconds that the page waits for what it shows first: VS Code takes longer to make its frame. */
+/**
+ * Milliseconds that the page waits for its first content, because VS Code takes longer to create its frame.
+ */
 const FIRST_MILLISECONDS = 60;
 
-/** Shows a failure with a button for its remedy; resolves with what to do again once that is done. */
+/** Shows a failure with a button for its remedy; resolves to what to repeat afterwards. */
 type OfferRemedy = (error: unknown, argument: CommandArgument) => Promise<CommandArgument | undefined>;
 
-/** One panel a window, which follows the prompt that is edited. */
+/** One panel per window, which follows the active prompt. */
 export class PreviewPanel implements vscode.Disposable {
   readonly #client: Client;
   readonly #offerRemedy: OfferRemedy;
@@ -34,19 +36,19 @@ export class PreviewPanel implements vscode.Disposable {
   #panel: vscode.WebviewPanel | undefined;
   #uri: string | undefined;
   #choice: PreviewChoice = {};
-  /** The template files of what is shown. */
+  /** The template files of the current rendering. */
   #files: ReadonlySet<string> = new Set();
   /** The last message to the page. */
   #latest: ToPage | undefined;
   /** The message embedded in the page. */
   #first: ToPage | undefined;
-  /** Runs until the page is loaded. */
+  /** Pending until the page is loaded. */
   #loading: NodeJS.Timeout | undefined;
   #isReady = false;
   readonly #chosen = new vscode.EventEmitter<void>();
-  /** Other data was chosen in the page. */
+  /** The page has selected other data. */
   readonly onChosen = this.#chosen.event;
-  /** The request to a model that is being answered. */
+  /** The current request to a model. */
   #asking: vscode.CancellationTokenSource | undefined;
 
   constructor(client: Client, offer: OfferRemedy, { extensionUri, workspaceState }: vscode.ExtensionContext) {
@@ -67,7 +69,7 @@ export class PreviewPanel implements vscode.Disposable {
       }),
       vscode.window.onDidChangeActiveTextEditor(() => {
         const uri = activePrompt()?.uri.toString();
-        // An included file is part of what is shown.
+        // An included file belongs to the current rendering.
         if (uri !== undefined && this.#panel !== undefined && !this.#files.has(uri)) {
           this.#follow(uri, {});
         }
@@ -78,7 +80,7 @@ export class PreviewPanel implements vscode.Disposable {
     ];
   }
 
-  /** Shows the preview of a prompt beside it; the editor keeps the focus. */
+  /** Shows the preview beside a prompt; the editor keeps the focus. */
   show(argument: PreviewArguments): void {
     const { uri, ...choice } = argument;
     // The server renders while the page is being opened.
@@ -90,7 +92,7 @@ export class PreviewPanel implements vscode.Disposable {
     }
   }
 
-  /** Takes over a panel that VS Code brings back after a reload, with the prompt that was shown last. */
+  /** Restores a panel after a reload, with the last prompt. */
   restore(panel: vscode.WebviewPanel): void {
     this.#adopt(panel);
     const uri = this.#kept.get<string>(PREVIEW_VIEW) ?? (activePrompt() ?? visiblePrompt())?.uri.toString();
@@ -155,7 +157,7 @@ export class PreviewPanel implements vscode.Disposable {
   }
 
   #changed(uri: string): void {
-    // The server reports which prompts an included file changes; this is only faster.
+    // The server reports which prompts an included file affects; this is only faster.
     if ((uri === this.#uri || this.#files.has(uri)) && this.#panel?.visible === true) {
       this.#refresh.request();
     }
@@ -207,7 +209,7 @@ export class PreviewPanel implements vscode.Disposable {
         if (this.#latest === undefined) {
           this.#refresh.request();
         } else if (this.#latest !== this.#first) {
-          // A page that was reloaded, in another window, has received nothing.
+          // A page reloaded in another window has received nothing.
           this.#post(this.#latest);
         }
         return;
@@ -232,14 +234,14 @@ export class PreviewPanel implements vscode.Disposable {
         this.#asking?.cancel();
         return;
       case "confirmed":
-        // Questions are asked by VS Code itself.
+        // VS Code itself asks the questions.
         return;
       case "reveal":
         await this.#reveal(message);
     }
   }
 
-  /** Passes a question on to the server: one of those that the page may ask, about the prompt that is shown. */
+  /** Forwards an allowed request of the page to the server, about the current prompt. */
   async #answer(id: number, question: string, argument: object): Promise<void> {
     const command = Object.entries(QUESTIONS).find(([name]) => name === question)?.[1];
     try {
@@ -261,7 +263,7 @@ export class PreviewPanel implements vscode.Disposable {
     }
   }
 
-  /** Offers what lets the model be asked, such as a key, and has the page ask it again. */
+  /** Offers the remedy that makes the model available, such as a key, and lets the page ask again. */
   async #askAfterRemedy(error: unknown): Promise<void> {
     const uri = this.#uri;
     if (uri !== undefined && (await this.#offerRemedy(error, { uri })) !== undefined && uri === this.#uri) {
@@ -269,7 +271,7 @@ export class PreviewPanel implements vscode.Disposable {
     }
   }
 
-  /** Asks a model; its text is sent to the page as it arrives, and the page can stop it. */
+  /** Asks a model; sends its text to the page as it arrives. The page can cancel it. */
   async #askModel(argument: object): Promise<AskResult> {
     const follow = randomUUID();
     const asking = new vscode.CancellationTokenSource();
@@ -320,7 +322,7 @@ export class PreviewPanel implements vscode.Disposable {
     editor.revealRange(at, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
   }
 
-  /** Shows something, as soon as the page is there. */
+  /** Shows a result as soon as the page is loaded. */
   #show(message: ToPage): void {
     this.#latest = message;
     if (this.#loading !== undefined && fitsInPage(message)) {
@@ -331,7 +333,7 @@ export class PreviewPanel implements vscode.Disposable {
     this.#post(message);
   }
 
-  /** Loads the page, which shows `first` at once. */
+  /** Loads the page, which shows `first` immediately. */
   #load(first?: ToPage): void {
     clearTimeout(this.#loading);
     this.#loading = undefined;

@@ -15,7 +15,7 @@ import { RunsElsewhere } from "./elsewhere";
 export const RESULTS_VIEW = "promptls.results";
 const TITLE = "Results";
 
-/** One panel per window; shows the runs requested last. */
+/** One panel per window, for the last requested runs. */
 export class ResultsPanel implements vscode.Disposable {
   readonly #client: Client;
   readonly #extension: vscode.Uri;
@@ -24,12 +24,12 @@ export class ResultsPanel implements vscode.Disposable {
   #argument: ResultsArguments | undefined;
   #page: Page | undefined;
   #requests = 0;
-  /** The runs of this window that go on, each by what began it. */
+  /** The running runs of this window, by what started them. */
   readonly #running = new Map<symbol, RunningRun>();
-  /** Those that were begun elsewhere. */
+  /** The running runs started elsewhere. */
   #others: readonly RunningRun[] = [];
   readonly #elsewhere: RunsElsewhere;
-  /** Whether the latest run is shown, to be replaced by the next one when it ends. */
+  /** Whether the latest run is shown, and replaced by the next one when that ends. */
   #isLatest = false;
 
   constructor(client: Client, { extensionUri, workspaceState }: vscode.ExtensionContext) {
@@ -46,7 +46,7 @@ export class ResultsPanel implements vscode.Disposable {
     );
   }
 
-  /** Shows the runs of an argument, on the given page of the view or on the one that was shown last. */
+  /** Shows the runs of an argument, on the given page or on the last one. */
   async show(argument: ResultsArguments, page?: Page): Promise<void> {
     this.#choose(argument);
     this.#page = page;
@@ -58,7 +58,7 @@ export class ResultsPanel implements vscode.Disposable {
     }
   }
 
-  /** Takes over a panel that VS Code brings back after a reload. */
+  /** Restores a panel after a reload. */
   restore(panel: vscode.WebviewPanel): void {
     const argument = this.#kept.get<ResultsArguments>(RESULTS_VIEW);
     if (argument === undefined) {
@@ -80,15 +80,15 @@ export class ResultsPanel implements vscode.Disposable {
     loadPage(panel, this.#extension, "results", TITLE);
   }
 
-  /** Shows how far a run is. */
+  /** Shows the progress of a run. */
   running(run: symbol, experiment: string, message: string, share: number): void {
     const id = this.#running.get(run)?.id ?? randomUUID();
-    // It is cancelled in its notification.
+    // It is cancelled from its notification.
     this.#running.set(run, { id, experiment, message, share, canCancel: false });
     this.#tellRunning();
   }
 
-  /** The run has ended, one way or another. */
+  /** The run has ended, in any way. */
   ended(run: symbol): void {
     if (this.#running.delete(run)) {
       this.#tellRunning();
@@ -117,7 +117,7 @@ export class ResultsPanel implements vscode.Disposable {
     }
     this.#requests += 1;
     const number = this.#requests;
-    // Long tables take their time: what the manifests say is there at once.
+    // Long tables take time; the content of the manifests is available immediately.
     const ask = async (quick: boolean): Promise<void> => {
       try {
         const view = await this.#client.execute<ResultsView | NoResults>("promptls.showResults", {
@@ -128,13 +128,13 @@ export class ResultsPanel implements vscode.Disposable {
           await this.#show(view);
         }
       } catch (error) {
-        // The whole view fails as well, and says so.
+        // The whole view fails too, and reports it.
         if (number === this.#requests && !quick) {
           this.#post({ type: "fail", message: errorMessage(error) });
         }
       }
     };
-    // One after the other: at once, each would take the time of both.
+    // One after the other: in parallel, each would take as long as both.
     await ask(true);
     if (number === this.#requests) {
       await ask(false);
@@ -152,12 +152,12 @@ export class ResultsPanel implements vscode.Disposable {
     const latest = view.history.at(-1)?.path;
     const shown = view.runs.at(-1)?.path;
     if (this.#isLatest && latest !== undefined && latest !== shown) {
-      // A run has ended since: it replaces the previous latest one.
+      // A run has ended meanwhile: it replaces the previous latest one.
       this.#choose({ run: latest });
       await this.#ask();
       return;
     }
-    // A comparison that the user chose stays.
+    // A comparison chosen by the user stays.
     this.#isLatest = latest === shown && this.#argument?.against === undefined;
     if (this.#panel !== undefined) {
       this.#panel.title = `Results ${view.runs.at(-1)?.name ?? ""}`;
@@ -172,7 +172,7 @@ export class ResultsPanel implements vscode.Disposable {
         this.#tellRunning();
         await this.#ask();
         if (this.#argument !== undefined) {
-          // The server runs by now.
+          // The server is running now.
           this.#elsewhere.follow(this.#argument);
         }
         return;
@@ -205,11 +205,11 @@ export class ResultsPanel implements vscode.Disposable {
         return;
       case "confirm":
       case "cancelRun":
-      // Only a page in a browser sends these: here, a run has a notification.
+      // Only a page in a browser sends these: in the editor, a run has a notification.
     }
   }
 
-  /** Passes a question on to the server: one of those that the page may ask. */
+  /** Forwards an allowed request of the page to the server. */
   async #answer(id: number, question: string, argument: object): Promise<void> {
     const command = Object.entries(QUESTIONS).find(([name]) => name === question)?.[1];
     try {
@@ -222,7 +222,7 @@ export class ResultsPanel implements vscode.Disposable {
     }
   }
 
-  /** Asks where the rows are to be written; the page never names a file. */
+  /** Asks where to write the rows; the page never specifies a file. */
   async #export({ run, name, filter, form }: FromPage & { type: "export" }): Promise<void> {
     const ending = form === "junit" ? "xml" : form;
     const to = await vscode.window.showSaveDialog({

@@ -1,4 +1,4 @@
-/** The truncation lab: what limits and steps do to a chat that grows. */
+/** The truncation lab: the effect of limits and steps on a growing chat. */
 
 import * as path from "node:path";
 
@@ -13,7 +13,7 @@ import { copyText, loadPage, panelBeside, preparePanel } from "../page";
 export const TRUNCATION_VIEW = "promptls.truncationLab";
 const TITLE = "Truncation Lab";
 
-/** One panel per window, for the prompt requested last. */
+/** One panel per window, for the last requested prompt. */
 export class TruncationPanel implements vscode.Disposable {
   readonly #client: Client;
   readonly #extension: vscode.Uri;
@@ -35,7 +35,7 @@ export class TruncationPanel implements vscode.Disposable {
     });
   }
 
-  /** Shows the lab of a prompt beside it. */
+  /** Shows the lab beside a prompt. */
   show(uri: string): void {
     const isOther = uri !== this.#uri;
     this.#uri = uri;
@@ -52,7 +52,7 @@ export class TruncationPanel implements vscode.Disposable {
     this.#name();
   }
 
-  /** Takes over a panel that VS Code brings back after a reload. */
+  /** Restores a panel after a reload. */
   restore(panel: vscode.WebviewPanel): void {
     this.#uri = this.#kept.get<string>(TRUNCATION_VIEW);
     if (this.#uri === undefined) {
