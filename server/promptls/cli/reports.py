@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element, SubElement
 from promptls import __version__
 from promptls.cli.checked import fingerprints, region_of, repository_path
 from promptls.cli.terminal import Color, json_text, paint, printed_path, shown_path, width
-from promptls.lint.runner import sort_findings
+from promptls.lint.rule import sort_findings
 from promptls.security.files import read_text
 from promptls.text.errors import FilePlace
 from promptls.text.escape import annotation_message, annotation_property, for_terminal_line

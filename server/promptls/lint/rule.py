@@ -134,6 +134,11 @@ class Finding:
         )
 
 
+def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the findings by position."""
+    return tuple(sorted(findings, key=lambda finding: (finding.span, finding.rule)))
+
+
 @dataclass(frozen=True, slots=True)
 class File:
     """The file that a rule checks.

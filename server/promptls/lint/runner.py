@@ -12,7 +12,7 @@ from promptls.facts import Reads, recording
 from promptls.lint.analysis.suppression import suppressed_names, suppressions_of
 from promptls.lint.fixes.yaml_edits import json_fixes
 from promptls.lint.registry import RULES
-from promptls.lint.rule import MAX_FINDINGS, File, Finding, Rule, Severity
+from promptls.lint.rule import MAX_FINDINGS, File, Finding, Rule, Severity, sort_findings
 from promptls.semantic.kind import Kind
 from promptls.settings.project import Project
 from promptls.syntax.chunk import EditStep, Memo
@@ -287,11 +287,6 @@ def _extent(finding: Finding, path: str) -> Span:
         *[place.span for place in finding.related if place.path == path],
     ]
     return Span(min(span.start for span in spans), max(span.end for span in spans))
-
-
-def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return the findings by position."""
-    return tuple(sorted(findings, key=lambda finding: (finding.span, finding.rule)))
 
 
 def _line(file: File, finding: Finding) -> int:
