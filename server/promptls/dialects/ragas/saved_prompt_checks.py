@@ -181,12 +181,14 @@ def _kind_problems(shown: Mapping[int, Mapping[str, Any]], side: str) -> Iterato
             yield ObjectProblem(message, ("examples", quoted[0], side, field), "hint")
         kinds = {index: kind for index, own in shown.items() if (kind := _kind(own.get(field))) is not None}
         times = Counter(kinds.values())
-        if len(times) != _MIN_AGREEING or len(kinds) <= _MIN_AGREEING or min(times.values()) > 1:
+        is_sure = len(kinds) > _MIN_AGREEING
+        if len(times) != _MIN_AGREEING or min(times.values()) > 1 or not (is_sure or "a list" in times):
             continue
-        usual = times.most_common(1)[0][0]
+        usual = times.most_common(1)[0][0]  # of two, that of the first
         index = next(index for index, kind in kinds.items() if kind != usual)
         message = f"`{field}` is {kinds[index]} here, and {usual} in all other examples."
-        yield ObjectProblem(message, ("examples", index, side, field), "warning")
+        place = ("examples", index, side, field)
+        yield ObjectProblem(message, place, "warning" if is_sure else "hint")
 
 
 _MIN_AGREEING: Final = 2

@@ -7,7 +7,8 @@ Dataset of an experiment is missing or cannot be read.
 Reports the `dataset` of an experiment in the file's header if the file does not exist, if its extension
 is not that of a dataset, or if its columns cannot be read. In a file of up to half a megabyte, rows that
 cannot be read are reported too. The path is relative to the prompt file's folder. The `path` of an
-evaluation prompt is checked if it has the extension of a dataset, and so are the files of its splits.
+evaluation prompt is checked if it has the extension of a dataset or a folder with datasets has a similar name,
+and so are the files of its splits.
 
 Datasets of experiments in the project's settings are checked too: `promptls check`, `promptls doctor`
 and the editor's log report the problems of the settings.
@@ -109,6 +110,7 @@ experiments:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -123,7 +125,7 @@ from promptls.lint.analysis.declared_experiments import (
 )
 from promptls.lint.analysis.sampled_values import texts_used_as_mappings
 from promptls.lint.analysis.unmatched_names import needed_inputs
-from promptls.lint.fixes.misspellings import near_file
+from promptls.lint.fixes.misspellings import near_file, near_folder
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, RelatedInformation, rule
 from promptls.security.files import current_scope, is_file, is_folder, names_in
 from promptls.semantic.kind import Kind
@@ -145,7 +147,8 @@ def unknown_dataset(file: File) -> Iterator[Finding]:
         if span is not None and problem is not None:
             found[span] = problem
     for span, problem in (*found.items(), *_of_evaluation(file)):
-        yield problem.finding(file, span)
+        finding = problem.finding(file, span)
+        yield finding if problem.is_sure else replace(finding, severity="warning")
 
 
 def _of_evaluation(file: File) -> Iterator[tuple[Span, NameProblem]]:
@@ -161,15 +164,23 @@ def _of_evaluation(file: File) -> Iterator[tuple[Span, NameProblem]]:
     if not is_file(path) and not is_folder(path):
         if path.suffix.lower() in SUFFIXES and is_folder(path.parent):
             yield span, NameProblem(f"there is no file `{named}` next to this prompt", _meant(path, named))
+        elif (near := near_folder(path, named)) and _datasets_in(Path(file.path).parent / near):
+            message = f"there is no folder `{named}` next to this prompt"
+            yield span, NameProblem(message, near, is_sure=False)  # It may be a dataset in a hub.
         return
     reader = declared.data.get("reader_cfg")
-    files = [Path(name) for name in names_in(path)] if is_folder(path) else []
-    splits = sorted({each.stem for each in files if each.suffix.lower() in SUFFIXES})
+    splits = sorted({each.stem for each in _datasets_in(path)})
     for key in ("train_split", "test_split"):
         split = reader.get(key) if isinstance(reader, dict) else None
         place = declared.value_span("reader_cfg", key)
         if isinstance(split, str) and place is not None and splits and split not in splits:
             yield place, NameProblem.near(f"`{named}` has no file for the split `{split}`", split, splits)
+
+
+def _datasets_in(folder: Path) -> list[Path]:
+    """Return the names of the datasets in a folder; none if it is a file."""
+    names = names_in(folder) if is_folder(folder) else ()
+    return [path for name in names if (path := Path(name)).suffix.lower() in SUFFIXES]
 
 
 def dataset_problem(named: str, dataset: Path, owner: str) -> NameProblem | None:

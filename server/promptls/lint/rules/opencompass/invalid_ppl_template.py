@@ -8,7 +8,7 @@ with a mapping from labels, of which only the first is used. A label of `prompt_
 of the same turn in the other labels, the only turn of `HUMAN` that lacks a field which it has in the other labels, the
 only label without a field, a
 label that is a typo of its answer where the others are what `BOT` answers, a label of one letter whose text has another letter where the texts of the
-others have their own, and a small letter among capital ones. If the file of the dataset is known, an answer in it that
+others have their own, also in the examples, and a small letter among capital ones. If the file of the dataset is known, an answer in it that
 is not a label is reported too, and so is a label such as `No` that is an answer but, without quotes, a boolean.
 
 ## Why is this bad?
@@ -112,7 +112,7 @@ def invalid_ppl_template(chunk: Chunk, answers: tuple[tuple[str, int], ...]) -> 
     if question is not None:
         yield from _compared(chunk, evaluation, question)
         if evaluation.inferencer_class in LABEL_INFERENCERS:
-            yield from _other_name(chunk, question)
+            yield from _other_name(chunk, question, is_compared=True)
             yield from _without_option(chunk, question)
         if evaluation.inferencer_class == "PPLInferencer":
             yield from _same_labels(chunk, question)
@@ -121,6 +121,8 @@ def invalid_ppl_template(chunk: Chunk, answers: tuple[tuple[str, int], ...]) -> 
             yield from _without_columns(chunk, question)
             yield from _misspelled_label(question)
             yield from _without_label(evaluation, question, answers)
+    if evaluation.ice is not None and evaluation.ice is not question:
+        yield from _other_name(chunk, evaluation.ice, is_compared=False)
     yield from _without_example(evaluation, frozenset(answer for answer, _ in answers))
 
 
@@ -246,9 +248,9 @@ _MIN_LABELS: Final = 3
 """The minimum number of labels for one of them to differ from the others."""
 
 
-def _other_name(chunk: Chunk, question: EvaluationTemplate) -> Iterator[Finding]:
+def _other_name(chunk: Chunk, template: EvaluationTemplate, *, is_compared: bool) -> Iterator[Finding]:
     """Yield the only label that is a small letter, or whose text has another label's name in place of its own."""
-    labels = question.labels
+    labels = template.labels
     names = [label.name for label in labels]
     if len({*names}) < max(len(names), _MIN_LABELS) or any(len(name) != 1 for name in names):
         return
@@ -261,7 +263,7 @@ def _other_name(chunk: Chunk, question: EvaluationTemplate) -> Iterator[Finding]
     if any(tag.kind != "raw" for span in spans for tag in chunk.tags_at(span)):
         return
     texts = [chunk.slice(span).strip() for span in spans]
-    if len({*texts}) < len(texts):
+    if is_compared and len({*texts}) < len(texts):
         return  # `_same_labels` reports it
     words = [_WORD.findall(text) for text in texts]
     for place in zip(*words, strict=True) if len({len(each) for each in words}) == 1 else ():

@@ -7,7 +7,7 @@ Prompt that contains the expected answer.
 Reports the `output_column` of `reader_cfg` in a template of the question, if OpenCompass does not mask
 it: in the messages of a `RawPromptTemplate`, and in every prompt whose labels the `PPLInferencer`
 compares. Also reports it in a turn of `HUMAN` before the model generates, where it is replaced by
-nothing.
+nothing, and there a column that the examples have in turns of `BOT` only.
 
 ## Why is this bad?
 
@@ -128,6 +128,7 @@ def output_column_leak(chunk: Chunk) -> Iterator[Finding]:
                     yield Finding(field.span, f"the model sees the expected answer: {why}", (fix,))
     if not why and evaluation.inferencer_class == "GenInferencer" and template is evaluation.prompt:
         yield from _masked(chunk, evaluation, template)
+        yield from _shown_steps(chunk, evaluation, template)
 
 
 def _masked(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
@@ -143,6 +144,25 @@ def _masked(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) 
                         fix = Fix(f"Remove `{{{field.name}}}`", (Edit(field.span, ""),))
                         message = "the column of the answer is masked: the model gets nothing here"
                         yield Finding(field.span, message, (fix,))
+
+
+def _shown_steps(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
+    """Yield the columns in a question that the examples have in their answers only, such as the steps to them."""
+    sides: dict[str | None, set[str]] = {}
+    for body in evaluation.ice.bodies if evaluation.ice else ():
+        for turn in turns_in(body, "round"):
+            fields = (field.name for text in turn_texts(turn) for field in fields_in(chunk, text))
+            sides.setdefault(turn.text("role"), set()).update(fields)
+    answers = sides.pop("BOT", set())
+    is_answer = evaluation.output_column in answers
+    answers = answers.difference({evaluation.output_column or ""}, *sides.values())
+    for body in template.bodies if answers and is_answer else ():
+        for turn in turns_in(body, "round"):
+            for text in turn_texts(turn) if turn.text("role") == "HUMAN" else ():
+                for field in fields_in(chunk, text):
+                    if field.name in answers:
+                        message = "the examples have this column in their answers: the model sees it here"
+                        yield Finding(field.span, message)
 
 
 def _why(evaluation: Evaluation, template: EvaluationTemplate) -> str:

@@ -6,7 +6,7 @@ Key or class of an evaluation prompt unknown to OpenCompass.
 
 Reports typos of the keys of `infer_cfg`, `reader_cfg`, a dialogue's turn, the inferencer, a meta template
 and its roles, typos of the common keys of `models` with
-one of OpenCompass's classes, and typos of the names of inferencers, models and template classes. Keys and
+one of OpenCompass's classes, and typos of the names of inferencers, evaluators, models and template classes. Keys and
 classes that are not similar to a known one are not reported: OpenCompass, or one of your classes, may accept
 them. It also reports invalid numbers.
 
@@ -105,6 +105,7 @@ from promptls.dialects.opencompass.vocabulary import (
     DIALOGUE_KEYS,
     DIALOGUE_ROLES,
     EVALUATION_KEYS,
+    EVALUATORS,
     INFER_KEYS,
     INFERENCER_KEYS,
     INFERENCERS,
@@ -173,6 +174,9 @@ def unknown_evaluation_key(chunk: Chunk) -> Iterator[Finding]:
     )
     yield from _not_lists(inferencer)
     yield from _class(inferencer, (*INFERENCERS, *MORE_INFERENCERS), "inferencer")
+    scoring = evaluation.root.value("eval_cfg")
+    evaluator = scoring.value("evaluator") if isinstance(scoring, Mapping) else None
+    yield from _class(evaluator, EVALUATORS, "evaluator")
     for entry, _ in evaluation.all_metas:
         if meta := meta_template_of(entry.value):
             yield from _typos(meta.mapping, META_KEYS, severity="error")
