@@ -36,7 +36,7 @@ Use instead:
 Two parts, or two sections of a part, with the same name.
 
 Reports a part whose literal name an earlier part already has, and a section with the name of an earlier one of
-the same part, or a name that a loop gives one of its parts by `loop.index`. Parts in branches that exclude each other
+the same part, a name that a loop gives one of its parts by `loop.index`, and the second include of a file with parts. Parts in branches that exclude each other
 are not duplicates, and neither are parts in two `if` blocks, whose conditions may exclude each other.
 
 ## Why is this bad?
@@ -376,6 +376,7 @@ def duplicate_part_name(file: File) -> Iterator[Finding]:
     """Yield the names that an earlier part, or section of the part, of the same rendering has."""
     yield from _sections(file)
     yield from _numbered_as_in_loops(file)
+    yield from _included_twice(file)
     root = file.template.source.root
     names = _names(root)
     if not names.repeated:
@@ -395,6 +396,25 @@ def duplicate_part_name(file: File) -> Iterator[Finding]:
                 yield Finding(span, f"an earlier part is already named `{name}`", (fix,), (related,))
             if len(before) < _MAX_EARLIER:
                 before.append((span, blocks))
+
+
+def _included_twice(file: File) -> Iterator[Finding]:
+    """Yield the second include of a file whose parts have names that no loop or input changes."""
+    seen: dict[str, tuple[Span, tuple[OpenBlock, ...]]] = {}
+    for reference in file.template.references:
+        path = file.snapshot.resolve(file.path, reference) if reference.keyword == "include" else None
+        blocks = file.template.branches.at(reference.span.start)
+        if path is None or reference.is_choice or any(block.keyword == "for" for block in blocks):
+            continue
+        first, around = seen.setdefault(path, (reference.span, blocks))
+        included = file.snapshot.template(path)
+        if first == reference.span or included is None or not _may_meet(around, blocks):
+            continue
+        name = min((name for name in _names(included.source.root).all if "{" not in name), default=None)
+        if name is not None:
+            related = RelatedInformation(file.path, first, "it is included here first")
+            message = f"this includes the part `{name}` for the second time"
+            yield Finding(reference.span, message, related=(related,), severity="hint")
 
 
 @each_chunk

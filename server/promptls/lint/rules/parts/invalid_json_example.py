@@ -4,7 +4,7 @@ Reports an object in the contents of a prompt with a comma too many or too few, 
 with an odd number of quotes, a text in single or typographic quotes and `True` where the text speaks of
 JSON, as hints, one between backquotes, in a code fence or at the end of a line that lacks its closing brace, and keys that are typos of a property
 in the `output_schema` of the header. Reports typos of values of an `enum` of the schema, also in
-instructions of prompt objects: in JSON, and in a row that has all its other values but one. Quotes around a
+instructions of prompt objects and in sections: in JSON, and in a row or list that has all its other values but one. Quotes around a
 tag with `tojson` are a hint, and so are typos of properties and inputs that a text names in quotes. Objects in code of other languages are not reported, nor are those with a tag
 of a branch or loop inside.
 
@@ -48,6 +48,7 @@ from promptls.lint.rule import (
     each_chunk_given,
     rule,
 )
+from promptls.semantic.kind import Kind
 from promptls.semantic.parts import FENCE, chunk_contents, tags_in, texts_with_digits
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Filter
@@ -99,6 +100,9 @@ _CHOICE: Final = re.compile(
     r"""(?<![\w-])[\w-]+["']?(?:(?:,[ ](?:or[ ])?|[ ]or[ ]|[ ]?[|/][ ]?)["']?[\w-]+(?![\w-]|["'][ ]*:)["']?)+"""
 )
 """Values in a row, such as `"low" | "high"` and `low, medium, or high`, without the key after it."""
+_LIST: Final = re.compile(r"(?:^[ ]*[-*][ ]+[\w-]+:[^\n]*(?:\n|\Z)){3,}", re.MULTILINE)
+"""A list of values with descriptions, such as `- low: can wait`."""
+_ITEM: Final = re.compile(r"(?<=[-*][ ])[\w-]+(?=:)")
 _VALUE: Final = re.compile(r"(?<![\w-])(?!or\b)[\w-]+")
 _MIN_VALUES: Final = 3
 
@@ -107,8 +111,21 @@ _PAIR: Final = re.compile(r'"(\w+)"[ ]*:[ ]*"([\w-]+)"')
 
 
 def _choices(file: File) -> frozenset[tuple[str, frozenset[str]]]:
-    """Return the values of each `enum` of texts in the `output_schema`, with the property that has it."""
-    schemas = [*_schemas_in(file.template.declarations.data.get("output_schema"))]
+    """Return the values of each `enum` of texts in the `output_schema`, with the property that has it.
+
+    A section is read with those that all templates have that include it.
+    """
+    if file.kind is not Kind.SECTION or not file.path:
+        return _choices_of(file.template.declarations.data.get("output_schema"))
+    entries = (file.snapshot.template(path) for path in file.snapshot.entries(file.path))
+    choices = [
+        _choices_of(entry.declarations.data.get("output_schema")) for entry in entries if entry is not None
+    ]
+    return frozenset.intersection(*choices) if choices else frozenset()
+
+
+def _choices_of(schema: Any) -> frozenset[tuple[str, frozenset[str]]]:
+    schemas = [*_schemas_in(schema)]
     properties = [found for each in schemas if isinstance(found := each.get("properties"), dict)]
     names = {id(schema): str(name) for each in properties for name, schema in each.items()}
     return frozenset(
@@ -131,12 +148,16 @@ def _wrong_choices(chunk: Chunk, enums: frozenset[tuple[str, frozenset[str]]]) -
             meant = only_typo(pair[2], own[0]) if len(own) == 1 and pair[2] not in own[0] else None
             if meant is not None:
                 yield _unlisted(Span(*pair.span(2)), pair[2], meant)
-        for row in _CHOICE.finditer(chunk.text, *span):
-            found = {value[0]: Span(*value.span()) for value in _VALUE.finditer(row[0])}
+        rows = [
+            {value[0]: Span(*value.span()).shifted(row.start()) for value in pattern.finditer(row[0])}
+            for whole, pattern in ((_CHOICE, _VALUE), (_LIST, _ITEM))
+            for row in whole.finditer(chunk.text, *span)
+        ]
+        for found in rows:
             for _, options in enums:
                 wrong, missing = found.keys() - options, options - found.keys()
                 if len(options) >= _MIN_VALUES and len(wrong) == len(missing) == 1:
-                    yield _unlisted(found[min(wrong)].shifted(row.start()), min(wrong), min(missing))
+                    yield _unlisted(found[min(wrong)], min(wrong), min(missing))
 
 
 def _unlisted(span: Span, value: str, meant: str) -> Finding:

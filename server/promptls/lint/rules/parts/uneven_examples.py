@@ -3,7 +3,7 @@
 In a file whose parts are examples, questions with the role `user` and answers with the role `assistant` in turn,
 reports a question without an answer, an answer with the role of the question, and a part in their midst that lacks
 the `truncation_priority` of all others. There must be at least three other examples. Without them, it reports an
-answer that is one by its name, such as `example answer` behind `example question`.
+answer that is one by its name, such as `example answer` behind `example question` or `example text`.
 
 ## Why is this bad?
 
@@ -50,7 +50,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
 from typing import Final, NamedTuple
 
-from promptls.lint.rule import File, Finding, rule
+from promptls.lint.rule import PARTS_KINDS, File, Finding, rule
 from promptls.semantic.kind import Kind
 from promptls.semantic.parts import chunk_items
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -63,7 +63,7 @@ _MIN_EXAMPLES: Final = 3
 
 
 class _Turn(NamedTuple):
-    """A part: its name, role and priority, each None if Jinja prints it, and the places of its role and its name."""
+    """A part: its written name, its role and priority, None if Jinja prints it, and the places of role and name."""
 
     name: str | None
     role: str | None
@@ -80,7 +80,7 @@ def _turns(chunk: Chunk) -> tuple[_Turn, ...]:
         place = name.span if name is not None else part.first_key
         found.append(
             _Turn(
-                scalar_text(name) if name is not None else None,
+                chunk.slice(name.span).strip("\"'") if isinstance(name, Scalar) else None,
                 scalar_text(role) if isinstance(role, Scalar) else None if role else "user",
                 scalar_text(priority) if isinstance(priority, Scalar) else None if priority else "0",
                 role.span if role is not None else place,
@@ -117,16 +117,19 @@ def _named_answers(file: File) -> Iterator[Finding]:
             for word, other in product(_QUESTIONS, _ANSWERS)
             if word in question.name and question.name != word
         }
+        before, _, last = question.name.rpartition(" ")
+        if "example" in before and last not in _ANSWERS:
+            forms |= {f"{before} {other}" for other in _ANSWERS}
         if answer.name in forms:
             message = "by its name, this part answers the one before it, and has its role"
             yield Finding.suggest(answer.role_place.shifted(located.start), message, "assistant")
 
 
-@rule(severity="hint", kinds=frozenset({Kind.PARTS}))
+@rule(severity="hint", kinds=PARTS_KINDS)
 def uneven_examples(file: File) -> Iterator[Finding]:
     """Yield the parts that break the pattern of the examples around them."""
     yield from _named_answers(file)
-    if _answers(file.chunks) < _MIN_EXAMPLES or file.template.references:
+    if file.kind is not Kind.PARTS or _answers(file.chunks) < _MIN_EXAMPLES or file.template.references:
         return
     turns = [
         turn._replace(
