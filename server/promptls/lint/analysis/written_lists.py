@@ -55,6 +55,40 @@ def _odd_keys(chunk: Chunk, start: int, node: Expression) -> Iterator[OddKey]:
             yield OddKey(inside, name, meant)
 
 
+@chunk_fact
+def written_odd_values(chunk: Chunk) -> tuple[tuple[Span, str, str, str], ...]:
+    """Return the values in lists of mappings whose kind is not that of all others: place, key, kind, usual kind."""
+    found = []
+    for start, node in expressions_in(chunk):
+        values: dict[str, list[Expression]] = {}
+        for mapping in mappings_in(node):
+            for key, value in zip(mapping.items[::2], mapping.items[1::2], strict=True):
+                if isinstance(key, Constant) and isinstance(key.value, str):
+                    values.setdefault(key.value, []).append(value)
+        for name, own in values.items():
+            kinds = [_kind(value) for value in own]
+            times = Counter(kinds)
+            odd = [index for index, kind in enumerate(kinds) if times[kind] == 1]
+            if len(times) == len(odd) + 1 == _KINDS_WITH_ODD and len(own) > _MIN_OTHERS and None not in times:
+                usual = times.most_common(1)[0][0]
+                found.append((own[odd[0]].span.shifted(start), name, kinds[odd[0]] or "", usual or ""))
+    return tuple(found)
+
+
+_MIN_OTHERS: Final = 3
+"""The minimum number of values of one kind that make another one an exception."""
+_KINDS_WITH_ODD: Final = 2
+
+
+def _kind(value: Expression) -> str | None:
+    match value:
+        case Constant(value=str()):
+            return "a text"
+        case Collection(kind="list" | "dict" as kind):
+            return "a list" if kind == "list" else "a mapping"
+    return None
+
+
 def _keys(mapping: Collection) -> dict[str, Span]:
     return {
         key.value: key.span

@@ -5,7 +5,8 @@
 Invalid header or unknown header key.
 
 Reports YAML errors in the header, unknown keys (with the most similar known key), values of the wrong
-type, unknown JSON Schema types, schemas that no value fits, unknown encodings, and a `functions` file that does not exist.
+type, unknown JSON Schema types, schemas that no value fits, unknown encodings, a `functions` file that does not exist,
+and a `max_tokens` of an experiment that cuts off the output of every example.
 Also reports a header in a prompt object or an evaluation prompt, which have its keys at the top level.
 
 ## Why is this bad?
@@ -149,6 +150,8 @@ input_keys: [text]
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -156,7 +159,7 @@ from typing import Final
 
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES
 from promptls.lint.analysis.call_problems import expected_keys
-from promptls.lint.analysis.declared_experiments import NameProblem
+from promptls.lint.analysis.declared_experiments import NameProblem, declared_experiments
 from promptls.lint.analysis.declared_types import keywords_problems, schema_problems
 from promptls.lint.analysis.loop_names import typos_of_loop_variables
 from promptls.lint.analysis.unmatched_names import (
@@ -200,6 +203,7 @@ def invalid_header(file: File) -> Iterator[Finding]:
     yield from _unknown_encoding(file)
     yield from _unknown_output_type(file)
     yield from _large_step(file)
+    yield from _short_answers(file)
     span = file.template.declarations.value_span("functions")
     functions = file.template.declarations.settings.functions
     if span is not None and functions:
@@ -304,6 +308,29 @@ def _large_step(file: File) -> Iterator[Finding]:
     if span is not None and limit is not None and step is not None and 0 < limit < step:
         message = f"each truncation removes {step} tokens or more, and only {limit} are allowed"
         yield Finding(span, message, severity="warning")
+
+
+_PIECE: Final = re.compile(r"[^\W\d_]+|\d+|[^\w\s]{2,}")
+"""A text that has at least one token of its own."""
+
+
+def _short_answers(file: File) -> Iterator[Finding]:
+    """Yield the limits of answers that cut off the output of every example."""
+    output = file.template.declarations.settings.output_key
+    examples = [each for each in file.template.declarations.examples if output in each.data]
+    if output is None or any(each.is_printed(output) for each in examples):
+        return
+    outputs = [each.data[output] for each in examples]
+    texts = [
+        each if isinstance(each, str) else json.dumps(each, default=str, ensure_ascii=False)
+        for each in outputs
+    ]
+    least = min((len(_PIECE.findall(text)) for text in texts), default=0)
+    for experiment in declared_experiments(file):
+        limit, span = experiment.declared.max_tokens, experiment.span(file, "max_tokens")
+        if span is not None and limit is not None and limit < least:
+            message = f"this cuts off the answer: the outputs of all examples have {least} tokens or more"
+            yield Finding(span, message, severity="warning")
 
 
 def _unknown_output_type(file: File) -> Iterator[Finding]:

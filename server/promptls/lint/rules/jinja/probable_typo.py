@@ -13,10 +13,12 @@ In a file that declares no inputs, reports
 - as a hint, a loop over one item of a list that is read nowhere else, as in `documents[3]` in place of `documents[:3]`;
 - a name with a hyphen, such as `user-name`, and a name with a dot or a comma where the file has it with `_`.
 
-In every file, reports a name of Latin letters with a Cyrillic or Greek one that looks like them, and a name in quotes that a tag prints alone, as a hint if the file has it nowhere else.
+In every file, reports a name of Latin letters with a Cyrillic or Greek one that looks like them, and a name in quotes that a tag prints alone, as a hint if the file has it nowhere else. As a hint,
+reports the name of an input that is declared as a text, in quotes that make it a text to compare with.
 In every file with samples, reports a key that no sample has and, as an information, a text that a value is
 compared with, if it is a typo of one that the samples have. In every file, reports a key of one mapping of a
-list that the file writes, if it is a typo of a key that all other mappings of the list have.
+list that the file writes, if it is a typo of a key that all other mappings of the list have, and, as a hint, a value of
+another kind than in all others, such as a text among lists.
 
 Names that differ in a digit, in a plural ending or in a part of one or two letters are not reported, and
 neither are names that a Python call, a sample or another template passes.
@@ -78,7 +80,11 @@ from promptls.lint.analysis.unmatched_names import (
     names_in_includers,
     names_in_scope,
 )
-from promptls.lint.analysis.written_lists import has_lists_of_mappings, written_odd_keys
+from promptls.lint.analysis.written_lists import (
+    has_lists_of_mappings,
+    written_odd_keys,
+    written_odd_values,
+)
 from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
 from promptls.semantic.names.scopes import NameReference
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -117,6 +123,9 @@ def _typos(file: File) -> Iterator[Finding]:
             message = f"every other mapping of the list has `{each.meant}`"
             fix = Fix.change_to(each.span, each.meant)
             yield Finding(each.span, message, (fix,)).shifted(located.start)
+        for span, name, kind, usual in written_odd_values(located.chunk):
+            message = f"`{name}` is {kind} here, and {usual} in all other mappings of the list"
+            yield Finding(span.shifted(located.start), message, severity="hint")
     yield from _quoted(file)
     if declared_names(file) is None:
         yield from _names(file)
@@ -200,8 +209,32 @@ def _quoted_names(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     return tuple(found)
 
 
+@chunk_fact
+def _compared_names(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
+    """Return the texts of several words that a variable is compared with and that may be names."""
+    return tuple(
+        (text, span.shifted(start))
+        for start, node in expressions_in(chunk)
+        if isinstance(node, Operation) and node.operators in {("==",), ("!=",)}
+        for own, other in (node.operands, node.operands[::-1])
+        if isinstance(own, Constant) and isinstance(other, Name | Attribute)
+        for text, span in ((own.value, own.span),)
+        if isinstance(text, str) and "_" in text and _NAME.fullmatch(text)
+    )
+
+
 def _quoted(file: File) -> Iterator[Finding]:
-    """Yield the names in quotes that a tag prints, as a hint if nothing else has that name."""
+    """Yield the names in quotes that a tag prints, or compares, as a hint if nothing else has that name."""
+    compared = list(items_in(file.chunks, _compared_names))
+    texts = {
+        key.name
+        for key in file.template.declarations.inputs
+        if compared and key.schema.get("type") == "string"
+    }
+    for located, (name, span) in compared:
+        if name in texts:
+            message = "the quotes make this a text, and there is an input of this name"
+            yield Finding.suggest(span.shifted(located.start), message, name, severity="hint")
     quoted = [(located.start, each) for located, each in items_in(file.chunks, _quoted_names)]
     names = file.template.names
     known = names.read_names | names.all_bound_names | given_names(file) if quoted else frozenset()
