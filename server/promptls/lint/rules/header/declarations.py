@@ -316,9 +316,13 @@ _PIECE: Final = re.compile(r"[^\W\d_]+|\d+|[^\w\s]{2,}")
 
 def _short_answers(file: File) -> Iterator[Finding]:
     """Yield the limits of answers that cut off the output of every example."""
+    experiments = declared_experiments(file)
+    limits = [(each.declared.max_tokens, each.span(file, "max_tokens")) for each in experiments]
     output = file.template.declarations.settings.output_key
+    if output is None or not any(limit is not None for limit, _ in limits):
+        return
     examples = [each for each in file.template.declarations.examples if output in each.data]
-    if output is None or any(each.is_printed(output) for each in examples):
+    if any(each.is_printed(output) for each in examples):
         return
     outputs = [each.data[output] for each in examples]
     texts = [
@@ -326,8 +330,7 @@ def _short_answers(file: File) -> Iterator[Finding]:
         for each in outputs
     ]
     least = min((len(_PIECE.findall(text)) for text in texts), default=0)
-    for experiment in declared_experiments(file):
-        limit, span = experiment.declared.max_tokens, experiment.span(file, "max_tokens")
+    for limit, span in limits:
         if span is not None and limit is not None and limit < least:
             message = f"this cuts off the answer: the outputs of all examples have {least} tokens or more"
             yield Finding(span, message, severity="warning")

@@ -3,7 +3,7 @@
 In a file whose parts are examples, questions with the role `user` and answers with the role `assistant` in turn,
 reports a question without an answer, an answer with the role of the question, and a part in their midst that lacks
 the `truncation_priority` of all others. There must be at least three other examples. Without them, it reports an
-answer that is one by its name, such as `example answer` behind `example question` or `example text`.
+answer that is one by its name, such as `example answer` after `example question` or `example text`.
 
 ## Why is this bad?
 
