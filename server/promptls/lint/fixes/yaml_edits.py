@@ -147,7 +147,7 @@ BLANK = "…"
 """A placeholder for text that the user has to write."""
 
 
-def key_behind(chunk: Chunk, span: Span, entries: tuple[Entry, ...], written: str) -> tuple[Fix, ...]:
+def key_after(chunk: Chunk, span: Span, entries: tuple[Entry, ...], written: str) -> tuple[Fix, ...]:
     """Return the fix that adds a key, such as `content: …`, after the last key of the mapping at `span`.
 
     Return nothing if the mapping is empty, or if something else follows its last key on the line.

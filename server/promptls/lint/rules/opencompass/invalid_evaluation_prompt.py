@@ -59,7 +59,7 @@ from promptls.dialects.opencompass.vocabulary import (
     RETRIEVERS,
 )
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.fixes.yaml_edits import BLANK, added_entry, as_list, is_flow, key_behind, without_entry
+from promptls.lint.fixes.yaml_edits import BLANK, added_entry, as_list, is_flow, key_after, without_entry
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Severity, each_chunk, rule
 from promptls.semantic.evaluation_file import (
     DeclaredMetaTemplate,
@@ -275,7 +275,7 @@ def _missing_key(
         "round": _ROUNDS if is_meta else f"[{{role: HUMAN, prompt: {BLANK}}}]",
     }.get(error.missing, BLANK)
     place = (owner or entries[0]).key.span if owner or entries else value.span
-    fixes = key_behind(chunk, value.span, entries, f"{error.missing}: {written}")
+    fixes = key_after(chunk, value.span, entries, f"{error.missing}: {written}")
     return Finding(place, error.clause, fixes)
 
 
@@ -429,7 +429,7 @@ def _in_api_template(chunk: Chunk, meta: DeclaredMetaTemplate) -> Iterator[Findi
         role, keys = turn.value("role"), [key_text(each) or "" for each in turn.entries]
         if role is not None and not any(key == "api_role" or is_typo(key, "api_role") for key in keys):
             name = role.text if isinstance(role, Scalar) and not role.dynamic else BLANK
-            fixes = key_behind(chunk, turn.span, turn.entries, f"api_role: {name}")
+            fixes = key_after(chunk, turn.span, turn.entries, f"api_role: {name}")
             yield Finding(role.span, f"this role has no `api_role`, {why}", fixes, severity=severity)
 
 

@@ -132,7 +132,7 @@ from typing import Final, NamedTuple
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.fixes.yaml_edits import BLANK, is_flow, key_behind, without_entry
+from promptls.lint.fixes.yaml_edits import BLANK, is_flow, key_after, without_entry
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, each_chunk, each_chunk_given, rule
 from promptls.semantic.parts import Part, chunk_branches, chunk_items, column_of
 from promptls.syntax.chunk import Chunk
@@ -347,7 +347,7 @@ def _roleless(chunk: Chunk) -> Iterator[Finding]:
             written = f"role: {named[1]}"
             fixes = [
                 replace(fix, title=f"Add `{written}`")
-                for fix in key_behind(chunk, part.span, part.entries, written)
+                for fix in key_after(chunk, part.span, part.entries, written)
             ]
             yield Finding(name.span, message, tuple(fixes), severity="hint")
 
@@ -424,7 +424,7 @@ def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
             fix = Fix("Add a name", (Edit.insert(place.start, f"name: part{separator}"),))
             yield Finding(place, "this part has no `name`", (fix,))
         if part.entry("content") is None and part.entry("sections") is None and not _has_typo(part, _TEXTS):
-            fixes = key_behind(chunk, part.span, part.entries, f"content: {BLANK}")
+            fixes = key_after(chunk, part.span, part.entries, f"content: {BLANK}")
             yield Finding(place, "this part has neither `content` nor `sections`", fixes)
         yield from _in_one_branch(chunk, part)
         sections = part.value("sections")
@@ -469,7 +469,7 @@ def _of_sections(chunk: Chunk, sections: Sequence) -> Iterator[Finding]:
             continue
         for key in ("name", "content"):
             if section.entry(key) is None:
-                fixes = key_behind(chunk, item.span, item.entries, f"{key}: {BLANK}")
+                fixes = key_after(chunk, item.span, item.entries, f"{key}: {BLANK}")
                 yield Finding(section.first_key, f"this section has no `{key}`", fixes)
 
 
