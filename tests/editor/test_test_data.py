@@ -36,7 +36,7 @@ def test_a_data_set_is_made_of_the_documents_that_are_chosen(
         workbench.answer("Number of queries", "3")
         workbench.screenshot("choosing a model")
         workbench.choose("The project's model")
-        workbench.answer("The file of the dataset", "tests.csv")
+        workbench.answer("The dataset file", "tests.csv")
 
         tab = workbench.page.locator(".editor-group-container .tab.active", has_text="tests.csv")
         expect(tab).to_be_visible(timeout=MAKING_PATIENCE)
