@@ -45,7 +45,7 @@ def usual_recursion_limit() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def trusted_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Trust every folder, in a configuration for this session; tests of trust use another one.
+    """Trust every folder, in a configuration for this session; tests of trust use their own.
 
     The session has its own caches too.
     """

@@ -235,7 +235,7 @@ class Audit:
 
 @pytest.fixture
 def audit(monkeypatch: pytest.MonkeyPatch) -> Audit:
-    """Record what is opened, except by questions, which are asked again as a whole."""
+    """Record what is opened, except by recorded questions, because these are asked again."""
     audit, unrecorded = Audit(), facts.unrecorded
 
     def unnoted(*arguments: Any, **named: Any) -> Any:

@@ -44,7 +44,7 @@ def configurations(folder: str) -> list[Path]:
 
 @cache
 def read(file: Path) -> str | UserError:
-    """Return the evaluation prompt of the first dataset, or why there is none."""
+    """Return the evaluation prompt of the first dataset, or the reason why it cannot be read."""
     text = file.read_text("utf-8-sig")
     files = ConfigurationFiles(str(file))
     try:

@@ -103,7 +103,7 @@ def project(tmp_path: Path) -> Path:
 def open_folder(
     browser: Browser, request: pytest.FixtureRequest
 ) -> Iterator[Callable[[CodeServer, Path], Workbench]]:
-    """Return a function that opens a folder in a new window, of which a picture is taken at the end of the
+    """Return a function that opens a folder in a new window; a picture of it is taken at the end of the
     test.
     """
     opened: list[tuple[Workbench, CodeServer]] = []

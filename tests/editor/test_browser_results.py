@@ -42,7 +42,7 @@ def pages() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    """Return an experiment over 20 rows, every second of which is wrong; the first four have been run."""
+    """Return an experiment over 20 rows; every second row is wrong, and the first four have been run."""
     folder = Folder(tmp_path).write(metrics="metrics.py:right", settings="concurrency: 1", rows=20)
     (tmp_path / "metrics.py").write_text(METRICS, "utf-8")
     run(folder, "--rows", "4")

@@ -102,7 +102,7 @@ def test_an_input_is_completed_then_renamed_and_the_prompt_laid_out(
     keyboard.press("Enter")
     expect(workbench.line("{{ title }}")).to_be_visible()
 
-    # The cursor stands after the space that comes with the name.
+    # The cursor is after the space that comes with the name.
     keyboard.press("ArrowLeft")
     keyboard.press("F2")
     box = workbench.page.locator(".rename-box input")

@@ -31,7 +31,7 @@ ROWS = 12
 
 @pytest.fixture
 def folder(tmp_path: Path, server: ModelServer) -> Folder:
-    """Return a model that answers correctly only if it is told to say yes."""
+    """Return a model that answers correctly only if the prompt asks for a yes."""
     server.reply = lambda body: Reply("yes" if "say yes" in last_text(body) else "no")
     made = Folder(tmp_path).write().serve(server)
     made.prompt.write_text(PROMPT, "utf-8")

@@ -1,4 +1,4 @@
-"""Results for clients that cannot be told to refresh."""
+"""Results for clients that do not support refresh requests."""
 
 from __future__ import annotations
 

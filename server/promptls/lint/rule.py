@@ -43,7 +43,7 @@ class Edit:
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Return the text with the edits, of which none overlap; those at one offset are inserted in their order."""
+    """Return the text with the edits, which do not overlap; edits at one offset are inserted in order."""
     pieces = []
     position = 0
     for edit in sorted(edits, key=lambda edit: edit.span):

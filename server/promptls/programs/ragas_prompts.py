@@ -422,7 +422,7 @@ def _format(program: Program, call: ast.Call, known: Mapping[str, list[str]]) ->
 
 
 def _unfilled(program: Program, call: ast.Call, known: Mapping[str, list[str]]) -> Iterator[Finding]:
-    """Yield the text of a prompt object, with its inputs not filled in, that a model is asked."""
+    """Yield the text of a prompt object that is sent to a model before its inputs are filled in."""
     match call:
         case ast.Call(
             func=ast.Attribute(attr="invoke" | "ainvoke"),

@@ -76,7 +76,7 @@ def written_odd_values(chunk: Chunk) -> tuple[tuple[Span, str, str, str], ...]:
 
 
 _MIN_OTHERS: Final = 3
-"""The minimum number of values of one kind that make another one an exception."""
+"""The minimum number of values of one kind for a single value of another kind to be an exception."""
 _KINDS_WITH_ODD: Final = 2
 
 

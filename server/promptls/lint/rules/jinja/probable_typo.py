@@ -148,7 +148,7 @@ _LOOKALIKES: Final = str.maketrans("\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u
 
 @chunk_fact
 def _looped_items(chunk: Chunk) -> tuple[tuple[str, Span, Span], ...]:
-    """Return the names of which a loop iterates over one item, with the places of name and number."""
+    """Return the lists whose single item a loop iterates over, with the places of name and number."""
     return tuple(
         (item.target.name, item.target.span.shifted(start), item.key.span.shifted(start))
         for start, loop in loops_in(chunk)
