@@ -31,7 +31,7 @@ from promptls.convert.python_values import (
     join_texts,
     place_text,
 )
-from promptls.syntax.python_places import NOT_PYTHON
+from promptls.syntax.python_places import NOT_PYTHON, parse_quietly
 from promptls.text.errors import UserError
 
 _MAX_FILES: Final = 1_000
@@ -75,7 +75,7 @@ class NoFiles:
 def parse_configuration(text: str) -> ast.Module:
     """Return the syntax tree of a configuration; raises UserError if it is not Python."""
     try:
-        return ast.parse(text)
+        return parse_quietly(text)
     except NOT_PYTHON as error:
         raise UserError(f"the file is not Python: {error}") from error
 
@@ -190,8 +190,7 @@ class Interpreter:
             case ast.AnnAssign(target=target, value=ast.expr() as node):
                 self._bind(target, self._value(node, names), names)
             case ast.AugAssign(target=target, op=op, value=node):
-                loaded = ast.parse(ast.unparse(target), mode="eval").body
-                made = self._value(ast.copy_location(ast.BinOp(loaded, op, node), node), names)
+                made = self._value(ast.copy_location(ast.BinOp(target, op, node), node), names)
                 self._bind(target, made, names)
             case ast.FunctionDef(name=name):
                 names[name] = _Function(statement, names)

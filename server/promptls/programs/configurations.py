@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
@@ -36,7 +35,7 @@ from promptls.programs.dataset_classes import class_problems
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.settings.project import Project
-from promptls.syntax.python_places import PythonPlaces
+from promptls.syntax.python_places import NOT_PYTHON, PythonPlaces, parse_quietly
 from promptls.syntax.source import Source
 from promptls.text.errors import UserError
 from promptls.text.positions import Span
@@ -74,7 +73,7 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
     None if the text is not a configuration. Findings in imported files are reported in those files.
     """
     interpreter = Interpreter(files)
-    read = _read(text.removeprefix("\ufeff"), interpreter) if is_configuration(text) else None
+    read = _read(text, interpreter) if is_configuration(text) else None
     if read is None:
         return None
     module, names = read
@@ -125,15 +124,12 @@ def _elsewhere(findings: Iterable[Finding], reported: set[Span]) -> Iterable[Fin
 
 def _read(text: str, interpreter: Interpreter) -> tuple[ast.Module, Names] | None:
     """Return the syntax tree of a configuration and its names; None if it cannot be read."""
-    with warnings.catch_warnings():
-        # Python's warnings about escapes are reported when the configuration is run.
-        warnings.simplefilter("ignore")
-        try:
-            own = parse_configuration(text)
-            write_as_calls(own)
-            return own, interpreter.read(own)
-        except UserError:
-            return None
+    try:
+        own = parse_configuration(text)
+        write_as_calls(own)
+        return own, interpreter.read(own)
+    except UserError:
+        return None
 
 
 def _of(rule: Rule, findings: Iterable[Finding], project: Project) -> list[Finding]:
@@ -366,13 +362,11 @@ def broken_configuration(text: str, project: Project) -> Finding | None:
     if severity is None or not is_configuration(text):
         return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text.removeprefix("\ufeff"))
+        parse_quietly(text)
     except SyntaxError as error:
         line = Source.of(text).line_span(min(max(error.lineno or 1, 1) - 1, text.count("\n")))
         message = f"this looks like an OpenCompass configuration, but it is not Python: {error.msg}"
         return Finding(line, message, rule=unrecognized_prompt.name, severity="error")
-    except (ValueError, RecursionError, MemoryError):
-        return None
+    except NOT_PYTHON:
+        pass  # too deep, or with null characters
     return None

@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.metric_prompts import SCORES
-from promptls.programs.program import Function, Program, own_nodes, returned_values
+from promptls.programs.program import Program, own_nodes, returned_values
 from promptls.programs.ragas_prompts import prompt_class
-from promptls.syntax.python_places import last_name
+from promptls.syntax.python_places import Function, last_name
 from promptls.text.positions import Span
 from promptls.workspace.python_data import is_record
 from promptls.workspace.python_scopes import Scope
@@ -119,8 +119,6 @@ class _Coroutines:
 
     def unawaited(self, scope: Scope) -> Iterator[Finding]:
         """Yield the coroutines of a scope that are dropped, or used like their results."""
-        if scope.node is None:
-            return
         nodes = {*own_nodes(scope.node)}
         used: list[_Coroutine | None] = []
         for name, values in scope.values.items():

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple, TypeAlias, TypeGuard
+from typing import Final, NamedTuple, TypeGuard
 
 from promptls.convert.python_interpreter import Files
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import Finding
 from promptls.programs.configuration_tree import ConfigurationTree, is_mapping, values_of
-from promptls.syntax.python_places import NOT_PYTHON, PythonPlaces
+from promptls.syntax.python_places import (
+    Function,
+    PythonPlaces,
+    parameter_names,
+    parse_python,
+    required_parameters,
+)
 
 _DATASETS: Final = "opencompass.datasets"
 _BASE: Final = "BaseDataset"
@@ -33,35 +38,27 @@ _UNKNOWN_COLUMNS: Final = (
 )
 """What a class calls whose columns depend on data, or are changed later."""
 _MAX_BASES: Final = 5
-_Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class _Loader(NamedTuple):
     """A class and its `load`, which may be that of a base class."""
 
     owner: ast.ClassDef
-    load: _Function
+    load: Function
 
     @property
     def parameters(self) -> list[str]:
         """The names of the parameters, without `self` or `cls`."""
-        given = self.load.args
-        names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
-        return names if self._is_static else names[1:]
+        return self._without_self(parameter_names(self.load))
 
     @property
     def required(self) -> list[str]:
         """The parameters without a default."""
-        given = self.load.args
-        placed = [each.arg for each in (*given.posonlyargs, *given.args)]
-        named = zip(given.kwonlyargs, given.kw_defaults, strict=True)
-        without = placed[: len(placed) - len(given.defaults)][0 if self._is_static else 1 :]
-        return [*without, *(each.arg for each, default in named if default is None)]
+        return self._without_self(required_parameters(self.load))
 
-    @property
-    def _is_static(self) -> bool:
+    def _without_self(self, names: list[str]) -> list[str]:
         decorators = {each.id for each in self.load.decorator_list if isinstance(each, ast.Name)}
-        return "staticmethod" in decorators
+        return names if "staticmethod" in decorators else names[1:]
 
 
 def class_problems(tree: ConfigurationTree, files: Files) -> Iterator[Finding]:
@@ -205,7 +202,7 @@ def _columns(owner: ast.ClassDef) -> frozenset[str] | None:
     if any(call in ast.unparse(owner) for call in _UNKNOWN_COLUMNS):
         return None
     found: set[str] = set()
-    for function in (node for node in ast.walk(owner) if isinstance(node, _Function)):
+    for function in (node for node in ast.walk(owner) if isinstance(node, Function)):
         nodes = [*ast.walk(function)]
         if any(_adds_unknown(node) for node in nodes):
             return None
@@ -278,7 +275,7 @@ class _Checkout:
         if made is None or made.args.kwarg is None:
             return frozenset()
         tree = self._tree(_BUILDING)
-        builders = [node for node in tree.body if isinstance(node, _Function)] if tree is not None else []
+        builders = [node for node in tree.body if isinstance(node, Function)] if tree is not None else []
         makers = [made, *(node for node in builders if node.name == _BUILDER)]
         taken = {node.args[0] for maker in makers for node in ast.walk(maker) if _is_pop(node)}
         names = [each.arg for each in (*made.args.args[1:], *made.args.kwonlyargs)]
@@ -327,17 +324,12 @@ class _Checkout:
         if module not in self._trees:
             path = self._files.module(module)
             text = self._files.text(path) if path is not None else None
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    self._trees[module] = ast.parse(text) if text is not None else None
-            except NOT_PYTHON:
-                self._trees[module] = None
+            self._trees[module] = parse_python(text) if text is not None else None
         return self._trees[module]
 
 
-def _method(made: ast.ClassDef, name: str) -> _Function | None:
-    return next((node for node in made.body if isinstance(node, _Function) and node.name == name), None)
+def _method(made: ast.ClassDef, name: str) -> Function | None:
+    return next((node for node in made.body if isinstance(node, Function) and node.name == name), None)
 
 
 def _is_pop(node: ast.AST) -> TypeGuard[ast.Call]:

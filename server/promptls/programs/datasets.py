@@ -12,7 +12,6 @@ from promptls.datasets.dataset import Dataset
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Finding, Fix
 from promptls.programs.program import (
-    Function,
     Program,
     binds,
     change_literal,
@@ -20,7 +19,7 @@ from promptls.programs.program import (
     suggest_literal,
 )
 from promptls.security.files import is_file
-from promptls.syntax.python_places import arguments, text_of
+from promptls.syntax.python_places import Function, arguments, text_of
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, nearest, odd_keys
 from promptls.workspace.python_paths import literal_path
@@ -152,7 +151,7 @@ def _loaded_file(program: Program, call: ast.Call) -> Path | None:
         return None
     given = _arguments(call)
     name, backend, root = (given.get(each) for each in ("name", "backend", "root_dir"))
-    folder = None if root is None else literal_path(root, program.scope_of(call).value_of, str(program.path))
+    folder = None if root is None else literal_path(root, program.scope_of(call), str(program.path))
     match name, backend:
         case ast.Constant(value=str(stem)), ast.Constant(value="local/csv"):
             if folder is not None and stem.isidentifier():

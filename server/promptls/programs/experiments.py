@@ -15,21 +15,24 @@ from promptls.lint.runner import severity_of
 from promptls.programs.datasets import is_dataset
 from promptls.programs.metric_results import RESULT_FIELDS
 from promptls.programs.program import (
-    Function,
     Program,
     imported,
     is_open,
     own_nodes,
-    parameters_of,
     returns_nothing,
     unknown_argument,
 )
 from promptls.semantic.template import Template
 from promptls.settings.header import ExperimentKey
-from promptls.syntax.python_places import PythonPlaces, parse_python
+from promptls.syntax.python_places import (
+    Function,
+    PythonPlaces,
+    parameter_names,
+    parse_python,
+    required_parameters,
+)
 from promptls.text.format import in_code
 from promptls.text.positions import Span
-from promptls.workspace.python_experiments import required_parameters
 from promptls.workspace.snapshot import Snapshot
 
 _FIXTURE: Final = "promptls"
@@ -169,7 +172,7 @@ def _run(program: Program, call: ast.Call, experiments: Mapping[str, Function]) 
     experiment = _run_experiment(call, experiments)
     if experiment is None or experiment.args.kwarg:
         return
-    parameters = parameters_of(experiment)[1:]
+    parameters = parameter_names(experiment)[1:]
     given = {keyword.arg for keyword in call.keywords}
     unknown = [each for each in call.keywords if each.arg not in {None, *parameters, *_RUN_ARGUMENTS}]
     for keyword in unknown:
@@ -179,7 +182,7 @@ def _run(program: Program, call: ast.Call, experiments: Mapping[str, Function]) 
         return
     # The first arguments are the dataset, the name of the results and their backend.
     given |= {*parameters[: max(len(call.args) - 3, 0)]}
-    missing = [each for each in required_parameters(experiment.args)[1:] if each not in given]
+    missing = [each for each in required_parameters(experiment)[1:] if each not in given]
     if missing:
         yield Finding(program.span(call.func), f"`{experiment.name}` needs {in_code(missing)}")
 
@@ -233,7 +236,7 @@ def _unawaited(
 def _returns(program: Program, experiment: Function) -> Iterator[Finding]:
     """Yield what an experiment returns in place of a mapping."""
     nodes = [*own_nodes(experiment)]
-    if not parameters_of(experiment) and not experiment.args.vararg:
+    if not parameter_names(experiment) and not experiment.args.vararg:
         message = f"the experiment `{experiment.name}` takes a row as its first argument"
         yield Finding(program.places.name_span(experiment), message)
     if returns_nothing(experiment):

@@ -25,7 +25,6 @@ from promptls.programs.own_classes import findings_in_own_objects
 from promptls.programs.poet_calls import findings_in_poet_calls, large_step
 from promptls.programs.program import (
     COLLECTIONS,
-    Function,
     Program,
     change_literal,
     is_open,
@@ -46,14 +45,15 @@ from promptls.programs.ragas_prompts import findings_in_prompt_classes, findings
 from promptls.programs.ragas_samples import findings_in_samples
 from promptls.security.files import is_file
 from promptls.settings.project import Project
-from promptls.syntax.python_places import argument, arguments, text_of
+from promptls.syntax.python_places import Function, argument, arguments, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest, only_typo
 from promptls.tokens import UnknownEncodingError, encoding_name
 from promptls.workspace.disk import ENDINGS
 from promptls.workspace.python_calls import failing_blocks
-from promptls.workspace.python_experiments import PACKAGES, PROMPT_PARAMETERS
+from promptls.workspace.python_experiments import PROMPT_PARAMETERS
+from promptls.workspace.python_scopes import PACKAGES
 
 _METRIC_KEYWORDS: Final = frozenset({"name", "allowed_values"})
 KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
@@ -88,7 +88,7 @@ def findings_in_library_calls(text: str, path: str, project: Project) -> tuple[F
     """Return the diagnostics of the Python file at `path`, with rule and severity, in text order."""
     severity = severity_of(wrong_arguments, project)
     program = parse_program(text, Path(path)) if severity is not None and may_use_library(text) else None
-    if program is None or severity is None or not (program.names or program.modules):
+    if program is None or severity is None or not program.imports:
         return ()
     try:
         found = set(_findings(program, project))
@@ -106,7 +106,7 @@ def findings_in_library_calls(text: str, path: str, project: Project) -> tuple[F
 def imports_library(text: str, path: str) -> bool:
     """Return whether a Python text imports one of the libraries whose uses are checked."""
     program = parse_program(text, Path(path)) if may_use_library(text) else None
-    return program is not None and bool(program.names or program.modules)
+    return program is not None and bool(program.imports)
 
 
 def _findings(program: Program, project: Project) -> Iterator[Finding]:

@@ -22,23 +22,20 @@ from promptls.programs.metric_prompts import (
 from promptls.programs.metric_results import RESULT_FIELDS, Classes
 from promptls.programs.program import (
     COLLECTIONS,
-    Function,
     Program,
     change_literal,
     imported,
     is_open,
     own_nodes,
-    parameters_of,
     returns_nothing,
     suggest_literal,
     unknown_argument,
 )
 from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
-from promptls.syntax.python_places import argument, text_of
+from promptls.syntax.python_places import Function, argument, parameter_names, required_parameters, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
-from promptls.workspace.python_experiments import required_parameters
 
 _LITERALS: Final[Mapping[str, tuple[type[ast.expr], ...]]] = {
     "discrete_metric": (ast.Tuple, ast.Constant),
@@ -93,7 +90,7 @@ class Metrics:
 def metrics_of(program: Program) -> Metrics:
     """Return the metrics of a program, with those that it imports from a file beside it."""
     named = _named(program)
-    if program.names:
+    if program.imports.names:
         named |= imported(program, _named)
     return Metrics(named, program.imported_from(COLLECTIONS).keys())
 
@@ -248,7 +245,7 @@ def _score(program: Program, call: ast.Call, metrics: Metrics) -> Iterator[Findi
     if function is None:
         return
     name, arguments = ast.unparse(call.func), function.args
-    parameters = parameters_of(function)
+    parameters = parameter_names(function)
     if call.args and not any(isinstance(each, ast.Starred) for each in call.args):
         message = f"`{name}` takes its arguments by name: `{parameters[0]}=…`"
         yield Finding(program.span(call.args[0]), message)
@@ -257,7 +254,7 @@ def _score(program: Program, call: ast.Call, metrics: Metrics) -> Iterator[Findi
         return
     given = {keyword.arg for keyword in call.keywords}
     unknown = [each for each in call.keywords if each.arg not in parameters]
-    missing = [each for each in required_parameters(arguments) if each not in given]
+    missing = [each for each in required_parameters(function) if each not in given]
     for keyword in unknown:
         found = unknown_argument(program, keyword, f"the metric takes no `{keyword.arg}`", missing)
         yield found if missing else replace(found, severity="warning")  # The metric ignores it.
@@ -269,7 +266,7 @@ def _prompted_score(program: Program, call: ast.Call, metrics: Metrics) -> Itera
     """Yield the fields of a metric's prompt that a call of `score` does not give."""
     metric = _scored(program, call, metrics)
     prompt = metric.prompt if metric is not None else None
-    packages = {package for package, _ in program.names.values()}
+    packages = {package for package, _ in program.imports.names.values()}
     if prompt is not None and call.args and not is_open(call) and packages == {"promptls"}:
         message = f"`{ast.unparse(call.func)}` takes its arguments by name: `llm=…`, for example"
         yield Finding(program.span(call.args[0]), message)

@@ -13,14 +13,13 @@ from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.metric_results import Classes
 from promptls.programs.program import (
     COLLECTIONS,
-    Function,
     Program,
     change_literal,
     class_values,
     is_open,
     unknown_arguments,
 )
-from promptls.syntax.python_places import argument, last_name, text_of
+from promptls.syntax.python_places import Function, argument, last_name, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest, only_typo

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.program import Function, Program, binds, change_literal, own_nodes, suggest_literal
-from promptls.syntax.python_places import last_name
+from promptls.programs.program import Program, binds, change_literal, own_nodes, suggest_literal
+from promptls.syntax.python_places import Function, last_name
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
@@ -50,7 +50,7 @@ def _conditions(results: Results, test: ast.expr) -> Iterator[Finding]:
     tested = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
     made = results.program.values_of(tested) if isinstance(tested, ast.Name) else []
     scored = [_scored(each.value if isinstance(each, ast.Await) else each)[0] for each in made]
-    is_of_ragas = {package for package, _ in results.program.names.values()} == {"ragas"}
+    is_of_ragas = {package for package, _ in results.program.imports.names.values()} == {"ragas"}
     if is_of_ragas and scored and all(_metric_named(results, each) for each in scored):
         message = "a result is true with any text, and fails with a number: compare its `value`"
         yield Finding(results.program.span(tested), message)

@@ -20,9 +20,9 @@ import typing_extensions
 
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.lint.rules.experiments.models_and_metrics import model_problem
-from promptls.programs.program import Function, Program, change_literal, is_open, unknown_argument
+from promptls.programs.program import Program, change_literal, is_open, unknown_argument
 from promptls.settings.project import Project
-from promptls.syntax.python_places import argument, text_of
+from promptls.syntax.python_places import Function, argument, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
@@ -51,7 +51,7 @@ def findings_in_own_objects(
         for own, name in program.imported_from(module).items()
         if name != "Prompt"
     }  # `Prompt` is a prompt object or a prompt of Prompt Poet, as its arguments say
-    if not imported and _PACKAGE not in program.modules.values():
+    if not imported and _PACKAGE not in program.imports.modules.values():
         return
     types = _Types(program, experiments, imported)
     for node in program.nodes:
@@ -117,7 +117,7 @@ class _Types:
             case ast.Name(id=name) if name in self.imported:
                 found = self.imported[name]
             case ast.Attribute(value=ast.Name(id=name), attr=found) if (
-                self.program.modules.get(name) == _PACKAGE
+                self.program.imports.modules.get(name) == _PACKAGE
             ):
                 pass
             case _:

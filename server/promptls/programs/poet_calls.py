@@ -11,7 +11,6 @@ from typing import Final, NamedTuple, TypeAlias
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.program import (
-    Function,
     Program,
     is_open,
     own_nodes,
@@ -20,13 +19,12 @@ from promptls.programs.program import (
     unknown_arguments,
 )
 from promptls.security.files import is_file
-from promptls.syntax.python_places import arguments, last_name, text_of
+from promptls.syntax.python_places import Function, arguments, last_name, text_of
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
 from promptls.workspace.disk import ENDINGS
 from promptls.workspace.python_data import is_record, object_class
 from promptls.workspace.python_paths import literal_path
-from promptls.workspace.python_scopes import meaning_in
 
 CONSTRUCTOR: Final = (
     "template_data",
@@ -171,7 +169,7 @@ def _constructor(program: Program, call: ast.Call, *, is_poet: bool) -> Iterator
     yield from large_step(program, given)
     for keyword in call.keywords:
         if keyword.arg == "raw_template":
-            path = literal_path(keyword.value, meaning_in(program.scope_of(call)), str(program.path))
+            path = literal_path(keyword.value, program.scope_of(call), str(program.path))
             if path is not None and "\n" not in path and path.endswith(ENDINGS):
                 message = "this is the path of a template, not its text: use `template_path`"
                 yield Finding(
@@ -180,7 +178,7 @@ def _constructor(program: Program, call: ast.Call, *, is_poet: bool) -> Iterator
                     (Fix.change_to(program.span(keyword), "template_path"),),
                 )
         elif keyword.arg == "template_path" and not isinstance(keyword.value, ast.Constant):
-            path = literal_path(keyword.value, meaning_in(program.scope_of(call)), str(program.path))
+            path = literal_path(keyword.value, program.scope_of(call), str(program.path))
             if path is not None and Path(path).is_absolute() and not is_file(Path(path)):
                 meant = near_file(Path(path), path, ENDINGS)
                 if meant is not None:

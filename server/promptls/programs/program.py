@@ -11,41 +11,36 @@ from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
 from promptls.lint.rule import Edit, Finding, Fix, Severity
-from promptls.syntax.python_places import PythonPlaces, parse_python, text_of
+from promptls.syntax.python_places import Function, PythonPlaces, parse_python, text_of
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 from promptls.workspace.disk import text_on_disk
-from promptls.workspace.python_experiments import PACKAGES
-from promptls.workspace.python_scopes import Scope, scopes_of
+from promptls.workspace.python_scopes import LIBRARIES, Imports, Scope, imports_of, scopes_of
 
-Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.comprehension
 Found = TypeVar("Found")
 COLLECTIONS: Final = "ragas.metrics.collections"
 """The module of the metrics of Ragas whose results are objects."""
-_LIBRARIES: Final = (*PACKAGES, "prompt_poet")
-_INTEGRATIONS: Final = "ragas.integrations"
-"""The package of functions for other frameworks, whose `evaluate` is not that of Ragas."""
 
 
 def may_use_library(text: str) -> bool:
     """Return whether a Python text mentions promptls, Ragas or Prompt Poet."""
-    return any(package in text for package in _LIBRARIES)
+    return any(package in text for package in LIBRARIES)
 
 
 @dataclass(frozen=True)
 class Program:
-    """A parsed program, with its names for what it imports from the libraries."""
+    """A parsed program, and what it imports from the libraries."""
 
     tree: ast.Module
     path: Path
     places: PythonPlaces
-    nodes: tuple[ast.AST, ...]
-    """The nodes of the whole tree."""
-    names: Mapping[str, tuple[str, str]]
-    """The package and the name there of what is imported from a library."""
-    modules: Mapping[str, str]
-    """The packages by the names of their modules."""
+    imports: Imports
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """The nodes of the whole tree."""
+        return tuple(ast.walk(self.tree))
 
     @cached_property
     def scopes(self) -> tuple[Scope, ...]:
@@ -152,12 +147,7 @@ class Program:
 
     def meaning(self, node: ast.expr) -> tuple[str, str]:
         """Return the package and the name that an expression refers to; empty for others."""
-        if isinstance(node, ast.Name):
-            return self.names.get(node.id, ("", ""))
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            package = self.modules.get(node.value.id)
-            return (package, node.attr) if package else ("", "")
-        return "", ""
+        return self.imports.meaning(node)
 
     def library_name(self, node: ast.expr) -> str:
         """Return the name in its library of what an expression refers to; empty for others."""
@@ -213,15 +203,7 @@ class Program:
         if not isinstance(node, ast.Name):
             return [node]
         scope = self.scope_of(node).scope_of(node.id)
-        values = scope.values[node.id] if scope is not None else []
-        is_shared = node.id in self._shared and scope is not None
-        return [*values, None] if is_shared else values
-
-    @cached_property
-    def _shared(self) -> frozenset[str]:
-        """The names that functions bind in the scopes around them."""
-        nodes = (node for node in self.nodes if isinstance(node, ast.Global | ast.Nonlocal))
-        return frozenset(name for node in nodes for name in node.names)
+        return scope.values[node.id] if scope is not None else []
 
     def resolved(self, node: ast.expr | None) -> ast.expr | None:
         """Return an expression, or the value of the variable that it is, if that is bound once."""
@@ -252,19 +234,7 @@ class Program:
 def parse_program(text: str, path: Path) -> Program | None:
     """Return the program in a file; None if the text is no Python."""
     tree = parse_python(text)
-    if tree is None:
-        return None
-    nodes = tuple(ast.walk(tree))
-    names: dict[str, tuple[str, str]] = {}
-    modules: dict[str, str] = {}
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            modules |= {each.asname or each.name: each.name for each in node.names if each.name in _LIBRARIES}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            package = (node.module or "").partition(".")[0]
-            if package in _LIBRARIES and not (node.module or "").startswith(_INTEGRATIONS):
-                names |= {each.asname or each.name: (package, each.name) for each in node.names}
-    return Program(tree, path, PythonPlaces(text), nodes, names, modules)
+    return None if tree is None else Program(tree, path, PythonPlaces(text), imports_of(tree))
 
 
 def imported(program: Program, find: Callable[[Program], Mapping[str, Found]]) -> dict[str, Found]:
@@ -345,12 +315,6 @@ def binds(node: ast.AST, name: str) -> bool:
     """Return whether a node binds a variable or parameter."""
     is_name = isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
     return is_name or (isinstance(node, ast.arg) and node.arg == name)
-
-
-def parameters_of(function: Function) -> list[str]:
-    """Return the names of a function's parameters, without `*args` and `**kwargs`."""
-    arguments = function.args
-    return [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
 
 
 def unknown_argument(program: Program, keyword: ast.keyword, message: str, known: Iterable[str]) -> Finding:

@@ -16,7 +16,6 @@ from promptls.programs.metric_prompts import (
     findings_in_outputs,
 )
 from promptls.programs.program import (
-    Function,
     Program,
     change_literal,
     class_values,
@@ -27,7 +26,7 @@ from promptls.programs.program import (
     unknown_argument,
     unknown_arguments,
 )
-from promptls.syntax.python_places import argument, text_of
+from promptls.syntax.python_places import Function, argument, text_of
 from promptls.text.format import in_code
 from promptls.text.suggest import is_typo, nearest
 

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.program import (
     COLLECTIONS,
-    Function,
     Program,
     change_literal,
     is_open,
     own_nodes,
-    parameters_of,
     returned_values,
 )
 from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
-from promptls.syntax.python_places import arguments, text_of
+from promptls.syntax.python_places import Function, arguments, parameter_names, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
@@ -69,7 +67,9 @@ def findings_in_samples(program: Program) -> Iterator[Finding]:
 
 def _set_fields(program: Program) -> Iterator[Finding]:
     """Yield the attributes that the program sets on a sample and that are not its fields."""
-    known = {key for each in _SAMPLES for key in _model(each).model_fields} if program.names else set()
+    known = (
+        {key for each in _SAMPLES for key in _model(each).model_fields} if program.imports.names else set()
+    )
     for node in program.nodes if known else ():
         if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store) or node.attr in known:
             continue
@@ -146,7 +146,7 @@ class _Samples:
     def _arguments(self, call: ast.Call, name: str) -> dict[str, ast.expr]:
         """Return the arguments of a call of a function of the program, by its parameters."""
         function = self._program.top_functions.get(name)
-        return {} if function is None or is_open(call) else arguments(call, parameters_of(function))
+        return {} if function is None or is_open(call) else arguments(call, parameter_names(function))
 
     def _returned(self, name: str, followed: frozenset[str]) -> ast.expr | None:
         """Return what a function of the program returns, if that is a single expression."""
@@ -523,7 +523,7 @@ def _scored_parameters(program: Program, function: Function) -> Iterator[str]:
     for node in own_nodes(function):
         match node:
             case ast.Call(func=ast.Attribute(attr=method), args=[ast.Name(id=name) as given, *_]):
-                is_plain = name in parameters_of(function) and program.values_of(given) == [None]
+                is_plain = name in parameter_names(function) and program.values_of(given) == [None]
                 if method in _SCORES and is_plain:
                     yield name
 

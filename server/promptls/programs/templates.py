@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -26,7 +25,7 @@ from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.workspace.configuration_files import ConfigurationFiles
 from promptls.workspace.python_calls import TemplateCall, raw_templates_in
-from promptls.workspace.python_scopes import Scope, attribute_value
+from promptls.workspace.python_scopes import Scope
 from promptls.workspace.settings import ProjectFile
 from promptls.workspace.snapshot import OpenFile, Snapshot
 
@@ -74,20 +73,17 @@ def written_templates(text: str, path: str) -> tuple[WrittenTemplate, ...]:
     """Return the templates in the Python text of the file at `path`."""
     found: dict[int, WrittenTemplate] = {}
     places = PythonPlaces(text)
-    with warnings.catch_warnings():
-        # Python's warnings about escapes are reported when the program is run.
-        warnings.simplefilter("ignore")
-        for number, raw in enumerate(raw_templates_in(text, path), start=1):
-            made = _written(raw.node, raw.scope, places)
-            if made is None or not made[0]:
-                continue
-            calls = () if raw.call is None else (raw.call,)
-            start = made[1][0].start
-            known = found.get(start)
-            if known is None:
-                found[start] = WrittenTemplate(made[0], tuple(made[1]), calls, number)
-            else:
-                found[start] = replace(known, calls=(*known.calls, *calls))
+    for number, raw in enumerate(raw_templates_in(text, path), start=1):
+        made = _written(raw.node, raw.scope, places)
+        if made is None or not made[0]:
+            continue
+        calls = () if raw.call is None else (raw.call,)
+        start = made[1][0].start
+        known = found.get(start)
+        if known is None:
+            found[start] = WrittenTemplate(made[0], tuple(made[1]), calls, number)
+        else:
+            found[start] = replace(known, calls=(*known.calls, *calls))
     return tuple(found.values())
 
 
@@ -97,12 +93,10 @@ def _written(node: ast.expr, scope: Scope, places: PythonPlaces) -> tuple[str, l
         case ast.Constant(value=str() as text):
             spans = places.characters(node, text)
             return None if spans is None else (text, list(spans))
-        case ast.Name(id=name):
-            value = scope.value_of(name)
-            return None if value is None or isinstance(value, ast.Name) else _written(value, scope, places)
-        case ast.Attribute(value=ast.Name(id=name), attr=attribute):
-            value = attribute_value(scope, name, attribute)
-            return None if value is None else _written(value, scope, places)
+        case ast.Name() | ast.Attribute(value=ast.Name()):
+            value = scope.resolved(node)
+            is_alias = isinstance(node, ast.Name) and isinstance(value, ast.Name)
+            return None if value is None or is_alias else _written(value, scope, places)
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             one, other = _written(left, scope, places), _written(right, scope, places)
             return None if one is None or other is None else (one[0] + other[0], one[1] + other[1])

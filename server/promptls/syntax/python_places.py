@@ -6,17 +6,17 @@ import ast
 import io
 import re
 import tokenize
+import warnings
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import takewhile
-from typing import Final
+from typing import Final, TypeAlias
 
 from promptls.text.positions import Span, line_starts
 
 NOT_PYTHON: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `ast.parse` raises for text that is not Python, or that is nested too deeply for its parser."""
-
-
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _BYTE_ORDER_MARK: Final = "\ufeff"
 
 
@@ -24,9 +24,19 @@ _BYTE_ORDER_MARK: Final = "\ufeff"
 def parse_python(text: str) -> ast.Module | None:
     """Return the syntax tree of Python source, which callers do not change; None if it cannot be parsed."""
     try:
-        return ast.parse(text.removeprefix(_BYTE_ORDER_MARK))
+        return parse_quietly(text)
     except NOT_PYTHON:
         return None
+
+
+def parse_quietly(text: str) -> ast.Module:
+    """Return a new syntax tree of Python source, without Python's warnings; raises one of `NOT_PYTHON`.
+
+    The warnings, such as those about escapes, are reported when the program is run.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text.removeprefix(_BYTE_ORDER_MARK))
 
 
 _BLOCKS: Final = ("body", "handlers", "orelse", "finalbody", "cases")
@@ -60,9 +70,49 @@ def arguments(call: ast.Call, parameters: Iterable[str] = ()) -> dict[str, ast.e
     return {**dict(zip(parameters, given, strict=False)), **named}
 
 
+def parameters(function: Function | ast.Lambda) -> list[tuple[ast.arg, ast.expr | None]]:
+    """Return the parameters of a function with their defaults, without `*args` and `**kwargs`."""
+    placed = [*function.args.posonlyargs, *function.args.args]
+    missing = [None] * (len(placed) - len(function.args.defaults))
+    defaults = [*missing, *function.args.defaults, *function.args.kw_defaults]
+    return list(zip([*placed, *function.args.kwonlyargs], defaults, strict=True))
+
+
+def parameter_names(function: Function) -> list[str]:
+    """Return the names of a function's parameters, without `*args` and `**kwargs`."""
+    return [each.arg for each, _ in parameters(function)]
+
+
+def required_parameters(function: Function) -> list[str]:
+    """Return the names of the parameters without a default."""
+    return [each.arg for each, default in parameters(function) if default is None]
+
+
+def key_read(node: ast.AST) -> tuple[str, ast.Constant | None]:
+    """Return the variable and the literal key in `variable["key"]` and `variable.get("key")`, or nothing."""
+    match node:
+        case (
+            ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str()) as key)
+            | ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="get"),
+                args=[ast.Constant(value=str()) as key, *_],
+            )
+        ):
+            return name, key
+    return "", None
+
+
 def last_name(node: ast.expr) -> str:
     """Return the last component of a name such as `package.function`; empty for other expressions."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def dotted_name(node: ast.expr) -> str:
+    """Return a name such as `package.function`; empty for other expressions."""
+    if isinstance(node, ast.Attribute):
+        owner = dotted_name(node.value)
+        return f"{owner}.{node.attr}" if owner else ""
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 _OPENING: Final = re.compile(r"([A-Za-z]*)(\"\"\"|'''|\"|')")
@@ -102,7 +152,7 @@ class PythonPlaces:
         start = self.span(node).start
         return isinstance(node, ast.keyword) and self.text[max(start - 1, 0) : start] in {"'", '"'}
 
-    def name_span(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Span:
+    def name_span(self, function: Function) -> Span:
         """Return the span of the name of a function."""
         start = self.text.index("def", self._offset(function.lineno, function.col_offset)) + len("def")
         at = max(self.text.find(function.name, start), start)

@@ -30,12 +30,8 @@ from promptls.text.positions import Span
 from promptls.workspace.disk import python_paths_by_folder
 from promptls.workspace.python_data import DataEntry, entries_of
 from promptls.workspace.python_functions import parameters_of
-from promptls.workspace.python_paths import is_get_template, literal_path, loaded_template, value_meant
-from promptls.workspace.python_scopes import (
-    Scope,
-    meaning_in,
-    scopes_of,
-)
+from promptls.workspace.python_paths import is_get_template, literal_path, loaded_template
+from promptls.workspace.python_scopes import Scope, scopes_of
 
 Found = TypeVar("Found")
 
@@ -187,10 +183,9 @@ def _name_place(node: ast.Call, places: PythonPlaces) -> tuple[Span, int]:
 def _calls(tree: ast.Module, places: PythonPlaces, path: str) -> Iterator[TemplateCall]:
     for raw in _raw_templates(tree, places, path) if _RAW in places.text else ():
         yield raw.call or TemplateCall(path, Span(0, 0), 0, "", frozenset())
-    loads = _names_of_load(tree)
     for scope in scopes_of(tree):
         for node in scope.calls:
-            template, is_jinja = _template_of(node, scope, loads, path)
+            template, is_jinja = _template_of(node, scope, path)
             if is_jinja and ".globals" in places.text:  # they may provide what the call does not
                 continue
             data = data_of(node) if template else None
@@ -240,16 +235,16 @@ def _failing_calls(tree: ast.Module) -> frozenset[ast.AST]:
     return frozenset(inner for block in failing_blocks(tree) for inner in ast.walk(block))
 
 
-def _template_of(node: ast.Call, scope: Scope, loads: frozenset[str], path: str) -> tuple[str | None, bool]:
+def _template_of(node: ast.Call, scope: Scope, path: str) -> tuple[str | None, bool]:
     """Return the path of the template that a call passes data to, and whether Jinja loads it."""
-    load = value_meant(node.func.value, scope) if isinstance(node.func, ast.Attribute) else None
+    load = scope.resolved(node.func.value) if isinstance(node.func, ast.Attribute) else None
     if last_name(node.func) == "render" and isinstance(load, ast.Call) and is_get_template(load):
         return loaded_template(load, scope, path), True
-    loaded = _loaded(node, load, loads)
-    return (None if loaded is None else literal_path(loaded, meaning_in(scope), path)), False
+    loaded = _loaded(node, load, scope)
+    return (None if loaded is None else literal_path(loaded, scope, path)), False
 
 
-def _loaded(node: ast.Call, load: ast.expr | None, loads: frozenset[str]) -> ast.expr | None:
+def _loaded(node: ast.Call, load: ast.expr | None, scope: Scope) -> ast.expr | None:
     """Return the expression for the path of the template that a call passes data to, if it is such a call.
 
     `load` is the object whose method is called.
@@ -258,22 +253,9 @@ def _loaded(node: ast.Call, load: ast.expr | None, loads: frozenset[str]) -> ast
     if name in _LOADERS:
         arguments = {keyword.arg: keyword.value for keyword in node.keywords}
         return None if _UNKNOWN_KEYWORDS & arguments.keys() else arguments.get("template_path")
-    if name != "render" or not isinstance(load, ast.Call) or ast.unparse(load.func) not in loads:
+    if name != "render" or not isinstance(load, ast.Call) or scope.meaning(load.func) != (_LIBRARY, "load"):
         return None
-    if load.args:
-        return load.args[0]
-    return argument(load, "path")
-
-
-def _names_of_load(tree: ast.Module) -> frozenset[str]:
-    """Return the names of the function `promptls.load` in a module."""
-    names: set[str] = set()
-    for node in statements_in(tree):
-        if isinstance(node, ast.Import):
-            names.update(f"{each.asname or each.name}.load" for each in node.names if each.name == _LIBRARY)
-        elif isinstance(node, ast.ImportFrom) and node.module == _LIBRARY and not node.level:
-            names.update(each.asname or each.name for each in node.names if each.name == "load")
-    return frozenset(names)
+    return load.args[0] if load.args else argument(load, "path")
 
 
 def _data_entries(data: tuple[ast.expr, ...], call: ast.Call, scope: Scope) -> list[DataEntry] | None:
@@ -386,8 +368,8 @@ def given_shape(node: ast.expr, scope: Scope, depth: int = 0) -> Shape:
     match node:
         case ast.Name(id=name):
             return _of_name(name, scope, depth)
-        case ast.Lambda(args=arguments):
-            return KnownFunction(parameters=parameters_of(arguments))
+        case ast.Lambda():
+            return KnownFunction(parameters=parameters_of(node))
         case ast.Constant(value=value):
             return constant(value)
         case ast.List(elts=items) | ast.Tuple(elts=items):
@@ -439,11 +421,8 @@ def _of_name(name: str, scope: Scope, depth: int) -> Shape:
         return given_shape(value, scope, depth + 1)
     function = scope.function_of(name)
     if function is not None:
-        return KnownFunction(
-            parameters=parameters_of(function.args), returned=_returned_shape(function, scope)
-        )
-    tree = scope.module.node
-    failing = _failing_calls(tree) if isinstance(tree, ast.Module) else frozenset[ast.AST]()
+        return KnownFunction(parameters=parameters_of(function), returned=_returned_shape(function, scope))
+    failing = _failing_calls(scope.tree)
     passed = (
         given_shape(each, caller, depth + _PER_CALL)
         for each, caller in scope.arguments_for(name)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from promptls.syntax.python_places import last_name
+from promptls.syntax.python_places import Function, last_name
 from promptls.workspace.python_scopes import Scope
 
 _MAX_STEPS: Final = 5
@@ -103,7 +103,7 @@ def _of_call(call: ast.Call, scope: Scope, steps: int) -> list[DataEntry] | None
 def _of_variable(name: str, scope: Scope, steps: int) -> list[DataEntry] | None:
     """Return the entries of a variable that is bound once, with those that are added to it anywhere."""
     owner = scope.scope_of(name)
-    if owner is None or owner.node is None:
+    if owner is None:
         return None
     made = entries_of(owner.value_of(name), owner, steps)
     if made is None or name not in owner.touched:
@@ -165,9 +165,7 @@ def _built_in(block: ast.AST) -> Mapping[str, _Built]:
     return {name: _Built(tuple(each), name in read) for name, each in found.items() if name not in changed}
 
 
-def _returned(
-    function: ast.FunctionDef | ast.AsyncFunctionDef | None, scope: Scope, steps: int
-) -> list[DataEntry] | None:
+def _returned(function: Function | None, scope: Scope, steps: int) -> list[DataEntry] | None:
     """Return the entries of the dict that a function of the module returns."""
     inner = next((each for each in scope.module.inner if each.node is function), None)
     if function is None or inner is None:
@@ -199,8 +197,7 @@ def is_record(owner: ast.ClassDef) -> bool:
 def _of_object(node: ast.expr, scope: Scope) -> list[DataEntry] | None:
     """Return the fields of an object; None if its class, or one derived from it, may have others."""
     owner = object_class(node, scope)
-    module = scope.module.node
-    classes = {each.name: each for each in getattr(module, "body", ()) if isinstance(each, ast.ClassDef)}
+    classes = {each.name: each for each in scope.tree.body if isinstance(each, ast.ClassDef)}
     derived = {last_name(base) for each in classes.values() for base in each.bases}
     if owner is None or owner.name in derived:
         return None

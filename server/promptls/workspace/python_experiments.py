@@ -11,9 +11,19 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeGuard
 
 from promptls.security.files import cached_by_file, folder_changed, names_in
-from promptls.syntax.python_places import PythonPlaces, argument, parse_python, statements_in, text_of
+from promptls.syntax.python_places import (
+    Function,
+    PythonPlaces,
+    argument,
+    key_read,
+    parameter_names,
+    parse_python,
+    required_parameters,
+    text_of,
+)
 from promptls.text.positions import Span
 from promptls.workspace.disk import python_paths_by_folder, text_on_disk
+from promptls.workspace.python_scopes import PACKAGES, Scope, imports_of, scopes_of
 
 PROMPT_PARAMETERS: Final = frozenset(
     {"prompt", "prompt_file", "prompt_path", "prompt_template", "template", "template_file", "template_path"}
@@ -68,43 +78,6 @@ class PythonFindings(NamedTuple):
     """The names of saved datasets that are loaded by `Dataset.load` or `Dataset.stream`."""
 
 
-def scored_columns(node: ast.AST, metrics: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield columns of results and their metrics, as in `{"labels_score": labels.score(…).value}`.
-
-    A variable in between is resolved if the function assigns it once.
-    """
-    assigned: dict[str, list[ast.expr]] = {}
-    for each in ast.walk(node):
-        if isinstance(each, ast.Assign):
-            for target in each.targets:
-                if isinstance(target, ast.Name):
-                    assigned.setdefault(target.id, []).append(each.value)
-    for each in ast.walk(node):
-        if isinstance(each, ast.Dict):
-            for key, value in zip(each.keys, each.values, strict=True):
-                name, metric = text_of(key), _scoring(value, assigned)
-                if name is not None and metric in metrics:
-                    yield name, str(metric)
-
-
-def _scoring(node: ast.expr, assigned: Mapping[str, list[ast.expr]]) -> str | None:
-    """Return the name of the metric whose score an expression is, or None."""
-    if isinstance(node, ast.Attribute) and node.attr == "value":
-        node = node.value
-    if isinstance(node, ast.Name):
-        values = assigned.get(node.id, [])
-        if len(values) != 1:
-            return None
-        node = values[0]
-    if isinstance(node, ast.Await):
-        node = node.value
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        is_score = node.func.attr in {"score", "ascore"} and isinstance(node.func.value, ast.Name)
-        return node.func.value.id if is_score and isinstance(node.func.value, ast.Name) else None
-    return None
-
-
-PACKAGES: Final = ("promptls", "ragas")
 _METRICS: Final = frozenset(
     {
         "discrete_metric",
@@ -124,17 +97,17 @@ _EXPERIMENT: Final = re.compile(r"@[ \t]*[\w.]*\bexperiment\b|experiment[ \t]+as
 
 
 class _Reader:
-    """One module, with its local names for those of the two packages."""
+    """One module, and what it imports from the two packages."""
 
     def __init__(self, tree: ast.Module, text: str, path: str) -> None:
         self._tree = tree
         self._path = path
         self._places = PythonPlaces(text)
-        self._imported = dict(_imports(tree))
+        self._imports = imports_of(tree)
         self._has_datasets = "Dataset" in text  # without the word, there is no reason to look for one
 
     def findings(self) -> PythonFindings:
-        if not self._imported:
+        if not self._imports:
             return PythonFindings()
         metrics = tuple(self._metrics())
         names = {metric.name for metric in metrics}
@@ -150,24 +123,18 @@ class _Reader:
         datasets, loaded = tuple(self._datasets()), frozenset(self._loaded())
         return PythonFindings(tuple(experiments), metrics, datasets, tuple(columns), loaded)
 
-    def _is_experiment(self, node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
-        return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and self._is_decorated(
-            node, {"experiment"}
-        )
+    def _is_experiment(self, node: ast.stmt) -> TypeGuard[Function]:
+        return isinstance(node, Function) and self._is_decorated(node, {"experiment"})
 
     def _templates_named_outside(self) -> Iterator[str]:
         """Yield the texts that end like a template's path, in the module outside of its experiments."""
         for statement in self._tree.body:
-            if self._is_experiment(statement):
-                continue
-            for each in ast.walk(statement):
-                value = each.value if isinstance(each, ast.Constant) else None
-                if isinstance(value, str) and value.endswith(_TEMPLATE_ENDING) and "\n" not in value:
-                    yield value
+            if not self._is_experiment(statement):
+                yield from _paths_in(statement, _TEMPLATE_ENDING)
 
     def _metrics(self) -> Iterator[PythonName]:
         for node in self._tree.body:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if isinstance(node, Function):
                 if self._is_decorated(node, _METRICS):
                     yield self._defined(node)
             elif (
@@ -180,7 +147,7 @@ class _Reader:
     def _datasets(self) -> Iterator[PythonName]:
         for node in self._tree.body:
             if isinstance(node, ast.FunctionDef):
-                if not required_parameters(node.args) and (node.name == _LOADER or self._gives_dataset(node)):
+                if not required_parameters(node) and (node.name == _LOADER or self._gives_dataset(node)):
                     yield self._defined(node)
             elif isinstance(node, ast.Assign) and self._is_dataset(node.value):
                 yield from self._assigned(node)
@@ -190,17 +157,13 @@ class _Reader:
             return False
         if node.returns is not None and self._meaning(node.returns) == "Dataset":
             return True
-        made = {
-            target.id
-            for each in ast.walk(node)
-            if isinstance(each, ast.Assign) and self._is_dataset(each.value)
-            for target in each.targets
-            if isinstance(target, ast.Name)
-        }
+        values = self._scope(node).values
         returned = [each.value for each in ast.walk(node) if isinstance(each, ast.Return)]
         return any(
-            self._is_dataset(value) or (isinstance(value, ast.Name) and value.id in made)
-            for value in returned
+            any(map(self._is_dataset, values.get(each.id, ())))
+            if isinstance(each, ast.Name)
+            else self._is_dataset(each)
+            for each in returned
         )
 
     def _is_dataset(self, node: ast.expr | None) -> bool:
@@ -212,25 +175,36 @@ class _Reader:
             function = function.value
         return self._meaning(function) == "Dataset"
 
-    def _experiment(
-        self, node: ast.FunctionDef | ast.AsyncFunctionDef, metrics: set[str]
-    ) -> PythonExperiment:
-        placed = [*node.args.posonlyargs, *node.args.args]
-        parameters = [*(each.arg for each in placed[1:]), *(each.arg for each in node.args.kwonlyargs)]
-        texts = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
+    def _experiment(self, node: Function, metrics: set[str]) -> PythonExperiment:
+        parameters = parameter_names(node)[1:]
         return PythonExperiment(
             self._path,
             node.name,
             self._defined(node).line,
             tuple(parameters),
-            frozenset(required_parameters(node.args)) & frozenset(parameters),
-            frozenset(
-                text
-                for text in texts
-                if isinstance(text, str) and text.endswith(_PROMPT_ENDINGS) and "\n" not in text
-            ),
-            dict(scored_columns(node, metrics)),
+            frozenset(required_parameters(node)) & frozenset(parameters),
+            frozenset(_paths_in(node, _PROMPT_ENDINGS)),
+            dict(self._scored_columns(node, metrics)),
         )
+
+    def _scored_columns(self, node: Function, metrics: set[str]) -> Iterator[tuple[str, str]]:
+        """Yield columns of results and their metrics, as in `{"labels_score": labels.score(…).value}`.
+
+        A variable in between is resolved if the function assigns it once.
+        """
+        values = self._scope(node).values
+        for each in ast.walk(node):
+            if isinstance(each, ast.Dict):
+                for key, value in zip(each.keys, each.values, strict=True):
+                    made: ast.expr | None = value
+                    if isinstance(made, ast.Attribute) and made.attr == "value":
+                        made = made.value
+                    if isinstance(made, ast.Name):
+                        known = values.get(made.id, [])
+                        made = known[0] if len(known) == 1 else None
+                    name, (metric, _) = text_of(key), scored_by(made)
+                    if name is not None and isinstance(metric, ast.Name) and metric.id in metrics:
+                        yield name, metric.id
 
     def _loaded(self) -> Iterator[str]:
         for node in ast.walk(self._tree) if self._has_datasets else ():
@@ -241,26 +215,18 @@ class _Reader:
                 if name is not None:
                     yield name
 
-    def _columns(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[RowColumn]:
-        first = next(iter([*node.args.posonlyargs, *node.args.args]), None)
-        if first is None:
-            return
+    def _columns(self, node: Function) -> Iterator[RowColumn]:
+        row = next(iter(parameter_names(node)), "")
         for each in ast.walk(node):
-            key: ast.expr | None = None
-            if isinstance(each, ast.Subscript) and _is_name(each.value, first.arg):
-                key = each.slice
-            elif (
-                isinstance(each, ast.Call)
-                and isinstance(each.func, ast.Attribute)
-                and each.func.attr == "get"
-            ):
-                key = each.args[0] if each.args and _is_name(each.func.value, first.arg) else None
-            if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                span = self._places.inside_quotes(key)
-                if span is not None:
-                    yield RowColumn(key.value, span, node.name)
+            owner, key = key_read(each)
+            span = self._places.inside_quotes(key) if key is not None and owner == row else None
+            if span is not None and key is not None:
+                yield RowColumn(str(key.value), span, node.name)
 
-    def _defined(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> PythonName:
+    def _scope(self, node: Function) -> Scope:
+        return next(each for each in scopes_of(self._tree) if each.node is node)
+
+    def _defined(self, node: Function) -> PythonName:
         return PythonName(node.name, self._places.name_span(node), node.lineno - 1)
 
     def _assigned(self, node: ast.Assign) -> Iterator[PythonName]:
@@ -268,53 +234,35 @@ class _Reader:
             if isinstance(target, ast.Name):
                 yield PythonName(target.id, self._places.span(target), target.lineno - 1)
 
-    def _is_decorated(
-        self, node: ast.FunctionDef | ast.AsyncFunctionDef, names: set[str] | frozenset[str]
-    ) -> bool:
+    def _is_decorated(self, node: Function, names: Container[str]) -> bool:
         return any(
             self._meaning(each.func if isinstance(each, ast.Call) else each) in names
             for each in node.decorator_list
         )
 
-    def _meaning(self, node: ast.expr) -> str | None:
+    def _meaning(self, node: ast.expr) -> str:
         """Return the name in the two packages that an expression refers to: `experiment`, `Dataset`, ….
 
-        None for anything else.
+        Empty for anything else. An annotation may be in quotes.
         """
-        if (text := text_of(node)) is not None:
-            return self._imported.get(text)
-        if isinstance(node, ast.Name):
-            return self._imported.get(node.id)
-        if isinstance(node, ast.Attribute):
-            return node.attr if ast.unparse(node.value) in self._imported else None
-        return None
+        name = text_of(node)
+        return self._imports.meaning(node if name is None else ast.Name(name))[1]
 
 
-def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield the names that a module imports from the two packages, with their original names."""
-    for node in statements_in(tree):
-        if isinstance(node, ast.ImportFrom) and not node.level and _is_of_package(node.module):
-            yield from ((each.asname or each.name, each.name) for each in node.names)
-        elif isinstance(node, ast.Import):
-            for each in node.names:
-                if _is_of_package(each.name):
-                    yield each.asname or each.name, each.name
+def _paths_in(node: ast.AST, endings: str | tuple[str, ...]) -> Iterator[str]:
+    """Yield the literal texts in a statement that are paths with one of these endings."""
+    for each in ast.walk(node):
+        text = text_of(each)
+        if text is not None and text.endswith(endings) and "\n" not in text:
+            yield text
 
 
-def _is_of_package(module: str | None) -> bool:
-    return module is not None and module.split(".")[0] in PACKAGES
-
-
-def _is_name(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
-
-
-def required_parameters(arguments: ast.arguments) -> list[str]:
-    """Return the names of the parameters without a default."""
-    placed = [*arguments.posonlyargs, *arguments.args]
-    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    without = placed[: len(placed) - len(arguments.defaults)]
-    return [each.arg for each in (*without, *(own for own, default in named if default is None))]
+def scored_by(node: ast.expr | None) -> tuple[ast.expr | None, str]:
+    """Return the metric and the method of a call of `score` or `ascore`, also after `await`; else nothing."""
+    match node.value if isinstance(node, ast.Await) else node:
+        case ast.Call(func=ast.Attribute(value=metric, attr="score" | "ascore" as method)):
+            return metric, method
+    return None, ""
 
 
 def experiments_for(found: Mapping[str, PythonFindings], prompt: str) -> tuple[PythonExperiment, ...]:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.security.files import cached_by_file
 from promptls.syntax.jinja.builtins import Taken, TakenKind
-from promptls.syntax.python_places import NOT_PYTHON, argument, last_name, parse_python, text_of
+from promptls.syntax.python_places import (
+    NOT_PYTHON,
+    Function,
+    argument,
+    last_name,
+    parameters,
+    parse_python,
+    parse_quietly,
+    text_of,
+)
 from promptls.workspace.disk import text_on_disk
+from promptls.workspace.python_scopes import Scope, scopes_of
 
 
 class PythonFunction(NamedTuple):
@@ -41,7 +49,7 @@ def functions_in(path: str) -> tuple[PythonFunction, ...] | None:
         return None
     found: list[PythonFunction] = []
     for node in tree.body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(node, Function):
             found.append(_function(node))
         elif isinstance(node, ast.Assign):
             names = [target.id for target in node.targets if isinstance(target, ast.Name)]
@@ -58,7 +66,7 @@ def syntax_error_in(path: str) -> tuple[str, int] | None:
     """Return the message and the zero-based line of the error of a file that is not Python, or None."""
     text = text_on_disk(path)
     try:
-        ast.parse((text or "").removeprefix("\ufeff"))
+        parse_quietly(text or "")
     except SyntaxError as error:
         return error.msg, (error.lineno or 1) - 1
     except NOT_PYTHON:
@@ -71,14 +79,14 @@ def _tree_of(path: str) -> ast.Module | None:
     return None if text is None else parse_python(text)
 
 
-def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> PythonFunction:
+def _function(node: Function) -> PythonFunction:
     returned = f" -> {ast.unparse(node.returns)}" if node.returns else ""
     return PythonFunction(
         node.name,
         f"{node.name}({ast.unparse(node.args)}){returned}",
         ast.get_docstring(node) or "",
         node.lineno - 1,
-        parameters_of(node.args),
+        parameters_of(node),
         tuple(name for each in node.decorator_list if (name := _decorator_name(each))),
         next(filter(None, map(_given_name, node.decorator_list)), None),
     )
@@ -92,20 +100,16 @@ def _decorator_name(node: ast.expr) -> str:
     return last_name(node.func if isinstance(node, ast.Call) else node)
 
 
-def parameters_of(arguments: ast.arguments) -> tuple[Taken, ...]:
+def parameters_of(function: Function | ast.Lambda) -> tuple[Taken, ...]:
     """Return the parameters of a function."""
-    placed = [*arguments.posonlyargs, *arguments.args]
-    defaults: list[ast.expr | None] = [None] * (len(placed) - len(arguments.defaults))
-    found = [
-        _taken(each, default, "place" if index < len(arguments.posonlyargs) else "any")
-        for index, (each, default) in enumerate(zip(placed, [*defaults, *arguments.defaults], strict=True))
-    ]
+    arguments = function.args
+    placed = len(arguments.posonlyargs) + len(arguments.args)
+    found = []
+    for index, (each, default) in enumerate(parameters(function)):
+        kind: TakenKind = "any" if index < placed else "keyword"
+        found.append(_taken(each, default, "place" if index < len(arguments.posonlyargs) else kind))
     if arguments.vararg:
-        found.append(Taken(arguments.vararg.arg, f"*{arguments.vararg.arg}", "rest"))
-    found += [
-        _taken(each, default, "keyword")
-        for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    ]
+        found.insert(placed, Taken(arguments.vararg.arg, f"*{arguments.vararg.arg}", "rest"))
     if arguments.kwarg:
         found.append(Taken(arguments.kwarg.arg, f"**{arguments.kwarg.arg}", "named"))
     return tuple(found)
@@ -141,59 +145,30 @@ def names_of_module(path: str) -> frozenset[str] | None:
 
     That is the case if the file cannot be read or parsed, has a star import, or binds names dynamically.
     """
-    tree = _tree_of(path)
-    if tree is None:
+    module = _module_of(path)
+    if module is None or module.values.keys() & {"*", "__getattr__"}:
         return None
-    try:
-        found = frozenset(_bound(tree.body))
-    except RecursionError:
-        return None
-    return None if found & {"*", "__getattr__"} else found
+    called = {call.func.id for call in module.calls if isinstance(call.func, ast.Name)}
+    return None if called & _UNSEEN else frozenset(module.values)
 
 
 @cached_by_file(64)
 def plain_names(path: str) -> frozenset[str]:
     """Return the names that the file at `path` certainly binds to a class, or to plain data."""
+    module = _module_of(path)
+    if module is None:
+        return frozenset()
+    names = {
+        node.name for node in module.tree.body if isinstance(node, ast.ClassDef) and not node.decorator_list
+    }
+    names |= {name for name, values in module.values.items() if isinstance(values[0], _DATA)}
+    return frozenset(name for name in names if len(module.values[name]) == 1)
+
+
+def _module_of(path: str) -> Scope | None:
+    """Return the scope of the file at `path`, or None if it cannot be read or parsed."""
     tree = _tree_of(path)
-    if tree is None:
-        return frozenset()
     try:
-        times = Counter(_bound(tree.body))
+        return None if tree is None else scopes_of(tree)[0]
     except RecursionError:
-        return frozenset()
-    found = set()
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and not node.decorator_list:
-            found.add(node.name)
-        elif isinstance(node, ast.Assign) and isinstance(node.value, _DATA):
-            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-    return frozenset(name for name in found if times[name] == 1)
-
-
-def _bound(body: list[ast.stmt]) -> Iterator[str]:
-    """Yield the names that statements bind; `*` for a star import and for names bound dynamically."""
-    for node in body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield node.name
-            continue
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            for alias in node.names:
-                yield alias.asname or alias.name.partition(".")[0]
-            continue
-        for field in ("body", "orelse", "finalbody"):
-            inner = getattr(node, field, None)
-            if isinstance(inner, list):
-                yield from _bound([each for each in inner if isinstance(each, ast.stmt)])
-        for handler in getattr(node, "handlers", ()):
-            yield from _bound(handler.body)
-        for case in getattr(node, "cases", ()):
-            yield from _bound(case.body)
-        yield from _in_expressions(node)
-
-
-def _in_expressions(statement: ast.stmt) -> Iterator[str]:
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _UNSEEN:
-            yield "*"
+        return None

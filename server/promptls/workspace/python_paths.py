@@ -9,11 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from promptls.syntax.python_places import argument, last_name
-from promptls.workspace.python_scopes import (
-    Scope,
-    attribute_value,
-    meaning_in,
-)
+from promptls.workspace.python_scopes import Scope
 
 _MAX_STEPS: Final = 20
 _SAME_PATH: Final = frozenset({"str", "Path", "PurePath", "abspath", "realpath", "fspath", "normpath"})
@@ -21,34 +17,26 @@ _SAME_PATH: Final = frozenset({"str", "Path", "PurePath", "abspath", "realpath",
 _SAME_METHODS: Final = frozenset({"resolve", "absolute", "as_posix", "__str__"})
 
 
-def literal_path(
-    node: ast.expr, value_of: Callable[[str], ast.expr | None], file: str, depth: int = 0
-) -> str | None:
-    """Return the path that an expression in the Python file `file` evaluates to, or None if unknown.
-
-    `value_of` returns the value of a name, or of `self.name`.
-    """
+def literal_path(node: ast.expr, scope: Scope, file: str, depth: int = 0) -> str | None:
+    """Return the path that an expression in the Python file `file` evaluates to, or None if unknown."""
     if depth > _MAX_STEPS:
         return None
 
     def inner(other: ast.expr) -> str | None:
-        return literal_path(other, value_of, file, depth + 1)
+        return literal_path(other, scope, file, depth + 1)
 
     match node:
         case ast.Constant(value=str() as text):
             return text
         case ast.Name(id="__file__"):
             return file
-        case ast.Name(id=name):
-            value = value_of(name)
-            return None if value is None else inner(value)
         case ast.BinOp(left=left, op=ast.Div(), right=right):
             return _join([inner(left), inner(right)])
         case ast.Attribute(value=value, attr="parent"):
             return _parent(inner(value))
-        case ast.Attribute(value=ast.Name(id=name), attr=attribute):
-            value = value_of(f"{name}.{attribute}")
-            return None if value is None else inner(value)
+        case ast.Name() | ast.Attribute(value=ast.Name()):
+            meant = scope.resolved(node)
+            return None if meant is None else inner(meant)
         case ast.Call(func=function, args=arguments, keywords=[]):
             return _of_call(function, arguments, inner)
         case _:
@@ -103,27 +91,17 @@ def is_get_template(node: ast.expr | None) -> bool:
 def loaded_template(node: ast.Call, scope: Scope, file: str) -> str | None:
     """Return the path of the template that a call of `get_template` loads; None if its folder is unknown."""
     assert isinstance(node.func, ast.Attribute)
-    name = literal_path(node.args[0], meaning_in(scope), file)
-    environment = value_meant(node.func.value, scope)
+    name = literal_path(node.args[0], scope, file)
+    environment = scope.resolved(node.func.value)
     if (
         name is None
         or not isinstance(environment, ast.Call)
         or last_name(environment.func) not in _ENVIRONMENTS
     ):
         return None
-    loader = argument(environment, "loader")
-    loader = value_meant(loader, scope) if loader is not None else None
+    loader = scope.resolved(argument(environment, "loader"))
     folder = _folder_of(loader, scope, file) if isinstance(loader, ast.Call) else None
     return None if folder is None else str(PurePosixPath(folder) / name)
-
-
-def value_meant(node: ast.expr, scope: Scope) -> ast.expr | None:
-    """Return the value of a name or attribute; any other expression is returned unchanged."""
-    if isinstance(node, ast.Name):
-        return scope.value_of(node.id)
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return attribute_value(scope, node.value.id, node.attr)
-    return node
 
 
 def _folder_of(loader: ast.Call, scope: Scope, file: str) -> str | None:
@@ -131,7 +109,7 @@ def _folder_of(loader: ast.Call, scope: Scope, file: str) -> str | None:
     texts: list[str | None] = []
     for each in (*loader.args, *(keyword.value for keyword in loader.keywords if keyword.arg != "encoding")):
         folders = each.elts if isinstance(each, (ast.List, ast.Tuple)) else [each]
-        texts += [literal_path(folder, meaning_in(scope), file) for folder in folders]
+        texts += [literal_path(folder, scope, file) for folder in folders]
     match last_name(loader.func), texts:
         case "FileSystemLoader", [str() as folder]:
             return folder

@@ -1,16 +1,72 @@
-"""Resolve names and attributes in a Python file that have one value throughout a function or class."""
+"""Resolve names in a Python file: what is imported from libraries, and what has one value in its scope."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from promptls.syntax.python_places import arguments
+from promptls.syntax.python_places import (
+    Function,
+    arguments,
+    dotted_name,
+    parameter_names,
+    parameters,
+    statements_in,
+)
 
-_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+PACKAGES: Final = ("promptls", "ragas")
+LIBRARIES: Final = (*PACKAGES, "prompt_poet")
+_INTEGRATIONS: Final = "ragas.integrations"
+"""The package of functions for other frameworks, whose `evaluate` is not that of Ragas."""
+_SUBMODULE: Final = "metrics"
+"""The module of both packages that is imported from them by its name."""
+
+
+@dataclass(frozen=True)
+class Imports:
+    """What a module imports from the libraries whose uses are checked."""
+
+    names: Mapping[str, tuple[str, str]]
+    """The package and the name there of each imported name."""
+    modules: Mapping[str, str]
+    """The packages by the names of their modules."""
+
+    def __bool__(self) -> bool:
+        """Return whether there are any."""
+        return bool(self.names or self.modules)
+
+    def meaning(self, node: ast.expr) -> tuple[str, str]:
+        """Return the package and the name that an expression refers to; empty for others."""
+        if isinstance(node, ast.Name):
+            return self.names.get(node.id, ("", ""))
+        if isinstance(node, ast.Attribute) and self.modules:
+            package = self.modules.get(dotted_name(node.value))
+            return (package, node.attr) if package else ("", "")
+        return "", ""
+
+
+@lru_cache(maxsize=4)
+def imports_of(tree: ast.Module) -> Imports:
+    """Return what a module imports from the libraries, at any place."""
+    names: dict[str, tuple[str, str]] = {}
+    modules: dict[str, str] = {}
+    for node in statements_in(tree):
+        if isinstance(node, ast.Import):
+            packages = [(each, each.name.partition(".")[0]) for each in node.names]
+            modules |= {
+                each.asname or each.name: package for each, package in packages if package in LIBRARIES
+            }
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module is not None:
+            package = node.module.partition(".")[0]
+            for each in node.names if package in LIBRARIES else ():
+                if node.module == package and each.name == _SUBMODULE:
+                    modules[each.asname or each.name] = package
+                elif not node.module.startswith(_INTEGRATIONS):
+                    names[each.asname or each.name] = (package, each.name)
+    return Imports(names, modules)
 
 
 class AttributeValue(NamedTuple):
@@ -27,12 +83,12 @@ class Scope:
     """A function, a class or the module: its own calls, and the values of its names."""
 
     outer: Scope | None
+    node: ast.AST
     calls: list[ast.Call] = field(default_factory=list)
     values: dict[str, list[ast.expr | None]] = field(default_factory=dict)
     """The values that are assigned to each name; None if it is bound in a different way."""
     touched: set[str] = field(default_factory=set)
     """Names whose value may change, here or further inside: all that are used except as keyword values."""
-    node: ast.AST | None = None
     inner: list[Scope] = field(default_factory=list)
     attributes: list[AttributeValue] = field(default_factory=list)
     """Of a module: what any of its code assigns to attributes of names."""
@@ -41,6 +97,17 @@ class Scope:
     def module(self) -> Scope:
         """The scope of the module."""
         return _chain(self)[-1]
+
+    @property
+    def tree(self) -> ast.Module:
+        """The syntax tree of the module."""
+        node = self.module.node
+        assert isinstance(node, ast.Module)
+        return node
+
+    def meaning(self, node: ast.expr) -> tuple[str, str]:
+        """Return the library and the name there that an expression refers to; empty for others."""
+        return imports_of(self.tree).meaning(node)
 
     def scope_of(self, name: str) -> Scope | None:
         """Return the scope that binds a name; the names of a class are not visible in its methods."""
@@ -56,8 +123,13 @@ class Scope:
         return values[0] if len(values) == 1 else None
 
     def resolved(self, node: ast.expr | None) -> ast.expr | None:
-        """Return an expression, or the value of the variable that it is, if that is bound once."""
-        return self.value_of(node.id) if isinstance(node, ast.Name) else node
+        """Return the value of a variable or an attribute, if it has only one; other expressions unchanged."""
+        match node:
+            case ast.Name(id=name):
+                return self.value_of(name)
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+                return attribute_value(self, name, attribute)
+        return node
 
     def constant_of(self, name: str) -> ast.expr | None:
         """Return the value of a name if it is bound once and nothing can change the value.
@@ -71,13 +143,9 @@ class Scope:
         """Return the annotation of a parameter that is not bound again and is not None by default."""
         scope = self.scope_of(name)
         node = scope.node if scope is not None else None
-        if scope is None or scope.values[name] != [None] or not isinstance(node, _FUNCTIONS):
+        if scope is None or scope.values[name] != [None] or not isinstance(node, Function):
             return None
-        arguments = node.args
-        places = [*arguments.posonlyargs, *arguments.args]
-        missing = [None] * (len(places) - len(arguments.defaults))
-        defaults = [*missing, *arguments.defaults, *arguments.kw_defaults]
-        for each, default in zip([*places, *arguments.kwonlyargs], defaults, strict=True):
+        for each, default in parameters(node):
             if each.arg == name:
                 is_null = isinstance(default, ast.Constant) and default.value is None
                 return None if is_null else each.annotation
@@ -90,12 +158,12 @@ class Scope:
         """
         scope = self.scope_of(name)
         node = scope.node if scope is not None else None
-        if scope is None or not isinstance(node, _FUNCTIONS) or scope.values[name] != [None]:
+        if scope is None or not isinstance(node, Function) or scope.values[name] != [None]:
             return []
         bound = (self.module.function_of(node.name), self.module.coroutine_function_of(node.name))
         if name in scope.touched or node not in bound:
             return []
-        names = [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+        names = parameter_names(node)
         found: list[tuple[ast.expr, Scope]] = []
         waiting = [self.module]
         while waiting:
@@ -123,12 +191,12 @@ class Scope:
         node = self._bound_function(name)
         return node if isinstance(node, ast.AsyncFunctionDef) else None
 
-    def _bound_function(self, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    def _bound_function(self, name: str) -> Function | None:
         scope = self.scope_of(name)
         if scope is None or len(scope.values[name]) != 1 or not isinstance(scope.node, ast.Module):
             return None
         for node in scope.node.body:
-            if isinstance(node, _FUNCTIONS) and node.name == name and not node.decorator_list:
+            if isinstance(node, Function) and node.name == name and not node.decorator_list:
                 return node
         return None
 
@@ -142,11 +210,11 @@ def scopes_of(tree: ast.Module) -> tuple[Scope, ...]:
 
 
 def _visit_scope(node: ast.AST, outer: Scope | None, found: list[Scope]) -> None:
-    scope = Scope(outer, node=node)
+    scope = Scope(outer, node)
     found.append(scope)
     if outer is not None:
         outer.inner.append(scope)
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+    if isinstance(node, Function | ast.Lambda):
         for argument in ast.walk(node.args):
             if isinstance(argument, ast.arg):
                 scope.values.setdefault(argument.arg, []).append(None)
@@ -157,12 +225,12 @@ def _visit_scope(node: ast.AST, outer: Scope | None, found: list[Scope]) -> None
 def _children(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.Lambda):
         yield node.body
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)):
+    elif isinstance(node, Function | ast.ClassDef | ast.Module):
         yield from node.body
 
 
 def _visit(node: ast.AST, scope: Scope, found: list[Scope]) -> None:
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+    if isinstance(node, Function | ast.ClassDef | ast.Lambda):
         if not isinstance(node, ast.Lambda):
             scope.values.setdefault(node.name, []).append(None)
         _visit_scope(node, scope, found)
@@ -216,6 +284,14 @@ def _note_name(node: ast.AST, scope: Scope) -> None:
     elif isinstance(node, (ast.Global, ast.Nonlocal)):
         for name in node.names:
             scope.values.setdefault(name, []).append(None)
+            owner = _owner_of_shared(node, name, scope)
+            owner.values.setdefault(name, []).append(None)
+
+
+def _owner_of_shared(node: ast.Global | ast.Nonlocal, name: str, scope: Scope) -> Scope:
+    """Return the scope around another whose variable a statement lets that one bind."""
+    around = [each for each in _chain(scope)[1:-1] if name in each.values]
+    return around[0] if isinstance(node, ast.Nonlocal) and around else scope.module
 
 
 def attribute_value(scope: Scope, name: str, attribute: str) -> ast.expr | None:
@@ -245,16 +321,6 @@ def attribute_value(scope: Scope, name: str, attribute: str) -> ast.expr | None:
     return value if value is not None and _has_same_meaning(value, where, scope, module) else None
 
 
-def meaning_in(scope: Scope) -> Callable[[str], ast.expr | None]:
-    """Return a function that returns the value of a name, or of `self.name`, in a scope."""
-
-    def meaning(name: str) -> ast.expr | None:
-        owner, dot, attribute = name.partition(".")
-        return attribute_value(scope, owner, attribute) if dot else scope.value_of(name)
-
-    return meaning
-
-
 def _chain(scope: Scope) -> list[Scope]:
     found = [scope]
     while found[-1].outer is not None:
@@ -270,10 +336,12 @@ def _referenced_class(scope: Scope, name: str) -> ast.ClassDef | None:
         if each.outer is None:
             return _named_class(each, name)
         node, around = each.node, each.outer.node
-        is_method = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        if not is_method or not isinstance(around, ast.ClassDef) or each.values[name] != [None]:
+        if (
+            not isinstance(node, Function)
+            or not isinstance(around, ast.ClassDef)
+            or each.values[name] != [None]
+        ):
             return None
-        assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         arguments = [*node.args.posonlyargs, *node.args.args]
         is_static = any(getattr(each, "id", "") == "staticmethod" for each in node.decorator_list)
         return around if arguments and arguments[0].arg == name and not is_static else None
@@ -282,16 +350,15 @@ def _referenced_class(scope: Scope, name: str) -> ast.ClassDef | None:
 
 def _named_class(module: Scope, name: str) -> ast.ClassDef | None:
     """Return the class of this name if the module binds the name to nothing else."""
-    if module.values.get(name) != [None] or not isinstance(module.node, ast.Module):
+    if module.values.get(name) != [None]:
         return None
-    named = (node for node in module.node.body if isinstance(node, ast.ClassDef) and node.name == name)
+    named = (node for node in module.tree.body if isinstance(node, ast.ClassDef) and node.name == name)
     return next(named, None)
 
 
 def _related_classes(module: Scope, owner: ast.ClassDef) -> list[ast.ClassDef]:
     """Return the class, its base classes in the module, and the classes that are derived from it."""
-    body = module.node.body if isinstance(module.node, ast.Module) else []
-    classes = [node for node in body if isinstance(node, ast.ClassDef)]
+    classes = [node for node in module.tree.body if isinstance(node, ast.ClassDef)]
     above, below = [owner], [owner]
     for each in above:
         bases = {base.id for base in each.bases if isinstance(base, ast.Name)}
