@@ -30,6 +30,12 @@ def typed(marked: str, *, newline: bool) -> str:
         ),
         ("{% if a %}x{%end%}¦\n", "{% if a %}x{% endif %}\n"),
         ("{% end %}¦\n", "{% end %}\n"),
+        ("{% if a %}\n  x\n{%endif%}¦\n{% endif %}\ny\n", "{% if a %}\n  x\n{% endif %}\ny\n"),
+        (
+            "{% if a %}{% if b %}\n{% endif %}¦\n{% endif %}\n",
+            "{% if a %}{% if b %}\n{% endif %}\n{% endif %}\n",
+        ),
+        ("{% if a %}\n{% endif %}¦\n{% endfor %}\n", "{% if a %}\n{% endif %}\n{% endfor %}\n"),
     ],
 )
 def test_a_closed_tag_is_spaced_and_its_end_named(before: str, after: str) -> None:

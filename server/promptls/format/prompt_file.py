@@ -267,20 +267,38 @@ _STEP: Final = 2
 
 
 def edits_after_brace(source: Source, offset: int) -> tuple[Edit, ...]:
-    """Return the edits after the tag that ends at `offset` was closed: spacing, an end tag's name."""
+    """Return the edits after the tag that ends at `offset` was closed.
+
+    They space the tag, name a bare `end`, and remove an inserted end tag below the same one.
+    """
     chunk, start = _chunk_at(source, max(offset - 1, 0))
     tag = next((tag for tag in chunk.tags if tag.span.end == offset - start and not tag.unclosed), None)
     if tag is None:
         return ()
     bare = _BARE_END.fullmatch(tag.text)
     if bare is None:
-        return tuple(changes(tag.text, format_tag(tag), start + tag.span.start))
-    keyword = _open_block(source, offset - len(tag.text))
-    if keyword is None:
+        spacing = changes(tag.text, format_tag(tag), start + tag.span.start)
+        return (*spacing, *_surplus_end_tag(source, offset, tag))
+    open_blocks = _open_blocks(source, offset - len(tag.text))
+    if not open_blocks:
         return ()
+    keyword = open_blocks[-1]
     begin, end = start + tag.span.start, start + tag.span.end
     inside = Span(begin + len(bare[1].rstrip()), end - len(bare[2].lstrip()))
     return (Edit(inside, f" end{keyword} "),)
+
+
+def _surplus_end_tag(source: Source, offset: int, tag: Tag) -> Iterator[Edit]:
+    """Yield the removal of the next line, if it has the same end tag and no block is left for it."""
+    line = source.line_column(offset).line
+    after = source.line_span(line + 1)
+    name = tag.text.strip("{%-+ }")
+    if not name.startswith("end") or source.slice(after).strip("{%-+ }\n") != name:
+        return
+    if source.slice(Span(offset, after.start)).strip():
+        return
+    if name.removeprefix("end") not in _open_blocks(source, offset):
+        yield Edit(Span(offset, after.end), "")
 
 
 def edits_after_newline(source: Source, offset: int, *, keeps_cursor: bool = False) -> tuple[Edit, ...]:
@@ -402,8 +420,8 @@ def _unclosed_blocks(source: Source) -> set[int]:
     return lost | {offset for _, offset in stack}
 
 
-def _open_block(source: Source, offset: int) -> str | None:
-    """Return the keyword of the innermost block that is open at `offset`."""
+def _open_blocks(source: Source, offset: int) -> list[str]:
+    """Return the keywords of the blocks that are open at `offset`, the innermost last."""
     stack: list[str] = []
     for start, chunk in zip(source.starts, source.chunks, strict=False):
         if start > offset:
@@ -413,7 +431,7 @@ def _open_block(source: Source, offset: int) -> str | None:
             if start + tag.span.start >= offset:
                 break
             pass_tag(stack, tag)
-    return stack[-1] if stack else None
+    return stack
 
 
 def is_included_as_text(snapshot: Snapshot, path: str) -> bool:
