@@ -1,10 +1,26 @@
 ;; promptls in Emacs 29 or later with its own Eglot, or in an older Emacs with Eglot from GNU ELPA:
 ;; put this into ~/.emacs.d/init.el.  -*- lexical-binding: t -*-
 
+(defun promptls-indent-line ()
+  "Indent a new line as the YAML above goes on; TAB moves below the next word above."
+  (if (eq this-command 'indent-for-tab-command)
+      (indent-relative)
+    (indent-line-to
+     (save-excursion
+       (beginning-of-line)
+       (skip-chars-backward " \n")
+       (beginning-of-line)
+       (if (looking-at " *\\(?:- \\)*\\([[:word:]_]+\\):\\( \\|$\\)")
+           (+ (- (match-beginning 1) (point))
+              (if (looking-at ".*:\\(?: [|>][-+0-9]*\\)?$") 2 0))
+         (current-indentation))))))
+
 (define-derived-mode promptls-mode text-mode "Prompt"
   "Mode for prompt templates: YAML with Jinja."
   (setq-local comment-start "{# "
               comment-end " #}"
+              indent-line-function #'promptls-indent-line
+              electric-indent-inhibit t ; indents the new line, not the one above
               indent-tabs-mode nil))
 (add-to-list 'auto-mode-alist '("\\.ya?ml\\.j2\\'" . promptls-mode))
 

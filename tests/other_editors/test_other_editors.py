@@ -46,6 +46,12 @@ def test_the_tabulator_indents_with_spaces_as_yaml_needs_it(editor: Editor) -> N
     assert editor.run("typing") == editor.text + part
 
 
+@pytest.mark.parametrize("editor", ["emacs-eglot.el", "emacs-lsp-mode.el"], indirect=True)
+def test_a_new_line_is_indented_as_the_yaml_above_goes_on(editor: Editor) -> None:
+    part = "- name: end\n  role: user\n  content: |\n    Hello: {{ tone }}\n\n    - this one\n    - that\n    "
+    assert editor.run("typing") == editor.text + part
+
+
 def test_an_input_is_renamed_at_all_occurrences(editor: Editor) -> None:
     text = editor.text
     assert editor.run("rename") == text.replace("tone:", "manner:").replace("{{ tone }}", "{{ manner }}")
