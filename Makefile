@@ -37,8 +37,8 @@ test-python: setup ## the Python tests, except those of `test-editors`
 test-thorough: setup ## the Python tests with five times as many generated texts
 	@PROMPTLS_THOROUGH_TESTS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal --quiet -m "not editor and not install and not ray"
 
-coverage: setup ## the Python tests, with the coverage of each module (also in htmlcov/)
-	@$(BIN)/pytest --numprocesses 2 --quiet -m "not editor and not install and not thorough" \
+coverage: setup ## the Python tests, with the coverage of each module and its processes (also in htmlcov/)
+	@$(BIN)/pytest --numprocesses 2 --quiet -m "not editor and not install and not ray" \
 		--cov --cov-report=term:skip-covered --cov-report=html
 
 oracle: setup ## run the real Prompt Poet, Ragas and OpenCompass again, and compare with tests/oracle

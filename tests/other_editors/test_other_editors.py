@@ -48,7 +48,7 @@ def test_the_tabulator_indents_with_spaces_as_yaml_needs_it(editor: Editor) -> N
 
 @pytest.mark.parametrize("editor", ["emacs-eglot.el", "emacs-lsp-mode.el"], indirect=True)
 def test_a_new_line_is_indented_as_the_yaml_above_goes_on(editor: Editor) -> None:
-    part = "- name: end\n  role: user\n  content: |\n    Hello: {{ tone }}\n\n    - this one\n    - that\n    "
+    part = "- name: end\n  role: user\n  content: |\n    Hello: {{ tone }}\n\n    - one\n    - two\n    "
     assert editor.run("typing") == editor.text + part
 
 
