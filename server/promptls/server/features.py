@@ -234,13 +234,15 @@ FEATURES: Final = {
         _code_action_options,
     ),
     types.CODE_ACTION_RESOLVE: Feature(lambda s, action: code_actions.code_action_resolve(s.context, action)),
-    types.TEXT_DOCUMENT_FORMATTING: Feature(lambda s, params: text_annotations.formatting(s.context, params)),
+    types.TEXT_DOCUMENT_FORMATTING: Feature(
+        lambda s, params: text_annotations.formatting(s.context, params.text_document)
+    ),
     types.TEXT_DOCUMENT_RANGE_FORMATTING: Feature(
-        lambda s, params: text_annotations.range_formatting(s.context, params),
+        lambda s, params: text_annotations.formatting(s.context, params.text_document, [params.range]),
         lambda: types.DocumentRangeFormattingOptions(ranges_support=True),
     ),
     types.TEXT_DOCUMENT_RANGES_FORMATTING: Feature(
-        lambda s, params: text_annotations.ranges_formatting(s.context, params)
+        lambda s, params: text_annotations.formatting(s.context, params.text_document, params.ranges)
     ),
     types.TEXT_DOCUMENT_ON_TYPE_FORMATTING: Feature(
         lambda s, params: text_annotations.on_type_formatting(s.context, params),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lsprotocol import types
 
 from promptls.ide.symbols.occurrences import holds_prompt, is_program
+from promptls.lint.rule import Edit
 from promptls.semantic.kind import Kind
 from promptls.server.context import Context
 from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
@@ -14,6 +16,9 @@ from promptls.server.to_proto import from_position, path_of, range_json, to_rang
 from promptls.syntax.source import Source
 from promptls.text.errors import FilePlace, UsageError, optional
 from promptls.text.positions import Span
+
+if TYPE_CHECKING:
+    from promptls.ide.rename import RenameEdit
 
 
 class PositionParams(Protocol):
@@ -70,6 +75,30 @@ def range_in(context: Context, path: str, span: Span) -> types.Range:
 def location(context: Context, path: str, span: Span) -> types.Location:
     """Return the location of a span in a file."""
     return types.Location(context.uri_of(path), range_in(context, path, span))
+
+
+def text_edits(context: Context, path: str, edits: Iterable[Edit | RenameEdit]) -> list[types.TextEdit]:
+    """Return edits of a file in the form of the protocol."""
+    return [types.TextEdit(range_in(context, path, edit.span), edit.text) for edit in edits]
+
+
+def versioned_edit(
+    context: Context, path: str, edits: Sequence[types.TextEdit | types.AnnotatedTextEdit]
+) -> types.TextDocumentEdit:
+    """Return the edits for the version of the file that is open."""
+    opened = context.snapshot.open_file(path)
+    document = types.OptionalVersionedTextDocumentIdentifier(
+        context.uri_of(path), opened.version if opened is not None else None
+    )
+    return types.TextDocumentEdit(document, edits)
+
+
+def workspace_edit(context: Context, path: str, edits: Iterable[Edit]) -> types.WorkspaceEdit:
+    """Return the edits of one file, for its version if the client supports versions."""
+    changes = text_edits(context, path, edits)
+    if context.capabilities.versioned_edits:
+        return types.WorkspaceEdit(document_changes=[versioned_edit(context, path, changes)])
+    return types.WorkspaceEdit(changes={context.uri_of(path): changes})
 
 
 def prompt_path(context: Context, arguments: dict[str, Any]) -> str:

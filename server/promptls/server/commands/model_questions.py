@@ -22,9 +22,8 @@ from promptls.security.trust import FolderCode
 from promptls.server.commands.runs import editor_of, secrets_in
 from promptls.server.context import Context
 from promptls.server.folder_trust import Trust
-from promptls.server.locations import prompt_path
+from promptls.server.locations import prompt_path, workspace_edit
 from promptls.server.progress import progress
-from promptls.server.requests.code_actions import workspace_edit
 from promptls.server.shown_text import show_text
 from promptls.server.state.latest_renderings import Renderings
 from promptls.syntax.source import Source
@@ -135,7 +134,7 @@ async def apply_truncation(context: Context, arguments: dict[str, Any]) -> previ
 
 
 async def _edit(context: Context, path: str, source: Source, text: str, label: str) -> None:
-    change = workspace_edit(context, path, source, tuple(line_edits(source.text, text)))
+    change = workspace_edit(context, path, line_edits(source.text, text))
     answer = await context.server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(change, label))
     if not answer.applied:
         raise UserError("the editor did not apply the change", FilePlace(path))

@@ -18,10 +18,9 @@ from promptls.ide.inlay_hints import inlay_hints
 from promptls.ide.ranges import WORD_PATTERN, LineFold, linked_places, selections
 from promptls.ide.ranges import folds as folds_in
 from promptls.ide.settings_file import explain_setting
-from promptls.lint.rule import Edit
 from promptls.server.context import Context
 from promptls.server.lifecycle import DATASET_ENDINGS, PROGRAM_ENDING
-from promptls.server.locations import range_in, requested_place
+from promptls.server.locations import range_in, requested_place, text_edits
 from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
 from promptls.server.state.latest_renderings import Renderings
 from promptls.server.state.latest_runs import LatestRuns
@@ -218,23 +217,19 @@ def linked_editing_range(
     return types.LinkedEditingRanges([range_in(context, requested[0], span) for span in places], WORD_PATTERN)
 
 
-def formatting(context: Context, params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
-    """Return the edits that format a file; None if it is not a prompt."""
-    return _formatting_edits(context, params.text_document.uri, None)
-
-
-def range_formatting(
-    context: Context, params: types.DocumentRangeFormattingParams
+def formatting(
+    context: Context, document: types.TextDocumentIdentifier, ranges: Iterable[types.Range] | None = None
 ) -> list[types.TextEdit] | None:
-    """Return the edits that format a range."""
-    return _formatting_edits(context, params.text_document.uri, [params.range])
-
-
-def ranges_formatting(
-    context: Context, params: types.DocumentRangesFormattingParams
-) -> list[types.TextEdit] | None:
-    """Return the edits that format several ranges."""
-    return _formatting_edits(context, params.text_document.uri, params.ranges)
+    """Return the edits that format a file, or only these ranges of it; None if it is not a prompt."""
+    path = context.prompt_path(document.uri)
+    template = context.snapshot.template(path) if path else None
+    if path is None or template is None:
+        return None
+    if ranges is None:
+        return text_edits(context, path, file_edits(context.snapshot, path))
+    spans = [from_range(template.source, each, context.encoding) for each in ranges]
+    found = dict.fromkeys(edit for span in spans for edit in file_edits(context.snapshot, path, span))
+    return text_edits(context, path, sorted(found, key=lambda edit: edit.span))
 
 
 def on_type_formatting(
@@ -249,22 +244,4 @@ def on_type_formatting(
     # The extension with the panels inserts an end tag below the cursor.
     keeps_cursor = context.capabilities.panels
     edits = typing_edits(context.snapshot, path, offset, params.ch, keeps_cursor=keeps_cursor)
-    return _text_edits(context, template.source, edits)
-
-
-def _formatting_edits(
-    context: Context, uri: str, ranges: Iterable[types.Range] | None
-) -> list[types.TextEdit] | None:
-    path = context.prompt_path(uri)
-    template = context.snapshot.template(path) if path else None
-    if path is None or template is None:
-        return None
-    if ranges is None:
-        return _text_edits(context, template.source, file_edits(context.snapshot, path))
-    spans = [from_range(template.source, each, context.encoding) for each in ranges]
-    found = dict.fromkeys(edit for span in spans for edit in file_edits(context.snapshot, path, span))
-    return _text_edits(context, template.source, sorted(found, key=lambda edit: edit.span))
-
-
-def _text_edits(context: Context, source: Source, edits: Iterable[Edit]) -> list[types.TextEdit]:
-    return [types.TextEdit(to_range(source, edit.span, context.encoding), edit.text) for edit in edits]
+    return text_edits(context, path, edits)

@@ -21,6 +21,7 @@ from promptls.lint.rule import Edit, Finding
 from promptls.server.context import Context
 from promptls.server.diagnostics import Diagnostics
 from promptls.server.lifecycle import PROGRAM_ENDING
+from promptls.server.locations import text_edits, versioned_edit, workspace_edit
 from promptls.server.state.findings import ProgramFindings
 from promptls.server.state.latest_runs import LatestRuns
 from promptls.server.to_proto import from_range, is_file, path_of, to_range
@@ -58,7 +59,7 @@ def code_action(
     if only and is_requested(FIX_ALL, only):
         edits = fix_all_edits(context.snapshot, path, diagnostics.findings(path))
         if edits:
-            edit = workspace_edit(context, path, template.source, edits)
+            edit = workspace_edit(context, path, edits)
             found.append(types.CodeAction("Fix all that can be fixed safely", FIX_ALL, edit=edit))
     if only or not by_itself:
         titles = {action.title for action in found}
@@ -90,7 +91,7 @@ def _beginnings(
         types.CodeAction(
             title,
             types.CodeActionKind.RefactorRewrite,
-            edit=workspace_edit(context, path, template.source, (Edit(whole, text),)),
+            edit=workspace_edit(context, path, (Edit(whole, text),)),
         )
         for title, text in beginnings(path)
     ]
@@ -123,7 +124,7 @@ def _fix(
         types.CodeActionKind.QuickFix,
         diagnostics=_answered(context, source, quick.finding, diagnostics) or None,
         is_preferred=(quick.fix.preferred and context.capabilities.preferred_actions) or None,
-        edit=workspace_edit(context, path, source, quick.fix.edits),
+        edit=workspace_edit(context, path, quick.fix.edits),
     )
 
 
@@ -238,10 +239,8 @@ def _version(context: Context, path: str) -> int | None:
 
 
 def _change_edit(context: Context, path: str, change: Change) -> types.WorkspaceEdit:
-    template = context.snapshot.template(path)
-    assert template is not None
     if not change.new_files:
-        return workspace_edit(context, path, template.source, change.edits)
+        return workspace_edit(context, path, change.edits)
     made: list[types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile] = []
     start = types.Range(types.Position(0, 0), types.Position(0, 0))
     for file, text in change.new_files.items():
@@ -252,26 +251,5 @@ def _change_edit(context: Context, path: str, change: Change) -> types.Workspace
             types.TextDocumentEdit(document, [types.TextEdit(start, text)]),
         ]
     if change.edits:
-        made.append(_document_edit(context, path, template.source, change.edits))
+        made.append(versioned_edit(context, path, text_edits(context, path, change.edits)))
     return types.WorkspaceEdit(document_changes=made)
-
-
-def workspace_edit(
-    context: Context, path: str, source: Source, edits: tuple[Edit, ...]
-) -> types.WorkspaceEdit:
-    """Return the edits of one file, for its version if the client supports versions."""
-    edit = _document_edit(context, path, source, edits)
-    if context.capabilities.versioned_edits:
-        return types.WorkspaceEdit(document_changes=[edit])
-    return types.WorkspaceEdit(
-        changes={edit.text_document.uri: [each for each in edit.edits if isinstance(each, types.TextEdit)]}
-    )
-
-
-def _document_edit(
-    context: Context, path: str, source: Source, edits: tuple[Edit, ...]
-) -> types.TextDocumentEdit:
-    version = _version(context, path) if context.capabilities.versioned_edits else None
-    document = types.OptionalVersionedTextDocumentIdentifier(context.uri_of(path), version)
-    changes = [types.TextEdit(to_range(source, edit.span, context.encoding), edit.text) for edit in edits]
-    return types.TextDocumentEdit(document, changes)

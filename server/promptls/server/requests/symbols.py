@@ -36,6 +36,8 @@ from promptls.server.locations import (
     requested_name,
     requested_place,
     requested_symbol,
+    text_edits,
+    versioned_edit,
 )
 from promptls.server.progress import Slices, in_slices, progress, send_part
 from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
@@ -93,12 +95,12 @@ def _tree(context: Context, source: Source, symbol: DocumentSymbol) -> dict[str,
 
 
 def _outline_kind(context: Context, symbol: DocumentSymbol) -> int:
-    kind = _OUTLINE_KINDS[symbol.kind]
+    return _known_kind(_OUTLINE_KINDS[symbol.kind], context.capabilities.newer_outline_kinds).value
+
+
+def _known_kind(kind: types.SymbolKind, newer: bool) -> types.SymbolKind:
     # Clients that list no kinds know those of the protocol's first version.
-    is_newer = kind.value > types.SymbolKind.Array.value
-    return (
-        types.SymbolKind.Class if is_newer and not context.capabilities.newer_outline_kinds else kind
-    ).value
+    return kind if newer or kind.value <= types.SymbolKind.Array.value else types.SymbolKind.Class
 
 
 def _flat(
@@ -126,8 +128,6 @@ _WORKSPACE_KINDS: Final = {
     "input": types.SymbolKind.Field,
 }
 
-Json = dict[str, Any]
-
 
 async def workspace_symbol(
     context: Context, symbol_index: SymbolIndex, params: types.WorkspaceSymbolParams
@@ -150,12 +150,12 @@ async def workspace_symbol(
                 if score is not None:
                     found.append((score, path, placed))
             if token is not None and len(found) >= _SYMBOLS_PER_PART:
-                send_part(context, token, [_symbol_json(context, path, placed) for _, path, placed in found])
+                send_part(context, token, [_information(context, path, placed) for _, path, placed in found])
                 found = []
             if shown is not None and index % _SYMBOLS_PER_PART == 0:
                 shown.report(f"{index + 1:,} of {len(paths):,} files", 100 * (index + 1) // len(paths))
     if token is not None:
-        send_part(context, token, [_symbol_json(context, path, placed) for _, path, placed in found])
+        send_part(context, token, [_information(context, path, placed) for _, path, placed in found])
         return []
     best = sorted(found, key=lambda each: (-each[0], each[2].symbol.name, each[1]))[:_MAX_SYMBOLS]
     if context.capabilities.resolves_symbols:
@@ -180,10 +180,7 @@ def resolve_symbol(symbol_index: SymbolIndex, symbol: types.WorkspaceSymbol) -> 
 
 
 def _workspace_kind(context: Context, placed: PlacedSymbol) -> types.SymbolKind:
-    kind = _WORKSPACE_KINDS[placed.symbol.kind]
-    # Clients that list no kinds know those of the protocol's first version.
-    is_newer = kind.value > types.SymbolKind.Array.value
-    return types.SymbolKind.Class if is_newer and not context.capabilities.newer_symbol_kinds else kind
+    return _known_kind(_WORKSPACE_KINDS[placed.symbol.kind], context.capabilities.newer_symbol_kinds)
 
 
 def _symbol(context: Context, path: str, placed: PlacedSymbol) -> types.WorkspaceSymbol:
@@ -203,24 +200,6 @@ def _information(context: Context, path: str, placed: PlacedSymbol) -> types.Sym
     return types.SymbolInformation(
         place, symbol.name, _workspace_kind(context, placed), container_name=symbol.container or None
     )
-
-
-def _symbol_json(context: Context, path: str, placed: PlacedSymbol) -> Json:
-    start, end = placed.place.start, placed.place.end
-    made: Json = {
-        "name": placed.symbol.name,
-        "kind": _workspace_kind(context, placed).value,
-        "location": {
-            "uri": context.uri_of(path),
-            "range": {
-                "start": {"line": start.line, "character": start.character},
-                "end": {"line": end.line, "character": end.character},
-            },
-        },
-    }
-    if placed.symbol.container:
-        made["containerName"] = placed.symbol.container
-    return made
 
 
 def prepare_call_hierarchy(
@@ -437,28 +416,20 @@ async def rename_symbol(
         for edit in edits
     ):
         raise JsonRpcContentModified("the text has changed")
-    return workspace_edit(context, edits)
+    return _renaming(context, edits)
 
 
 def _refusal(failure: UserError) -> JsonRpcException:
     return JsonRpcException(failure.message, types.LSPErrorCodes.RequestFailed.value)
 
 
-def workspace_edit(context: Context, edits: tuple[RenameEdit, ...]) -> types.WorkspaceEdit:
+def _renaming(context: Context, edits: tuple[RenameEdit, ...]) -> types.WorkspaceEdit:
     """Return the edits of all files, in the form that the client supports."""
     by_file = {path: list(each) for path, each in groupby(edits, attrgetter("path"))}
     if not context.capabilities.versioned_edits:
         return types.WorkspaceEdit(
-            changes={
-                context.uri_of(path): [
-                    types.TextEdit(range_in(context, path, edit.span), edit.text) for edit in each
-                ]
-                for path, each in by_file.items()
-            }
+            changes={context.uri_of(path): text_edits(context, path, each) for path, each in by_file.items()}
         )
-    changes: list[types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile] = [
-        _document_edit(context, path, each) for path, each in by_file.items()
-    ]
     annotations = None
     if context.capabilities.change_annotations and any(edit.needs_review for edit in edits):
         label = "Likely the same name"
@@ -466,19 +437,15 @@ def workspace_edit(context: Context, edits: tuple[RenameEdit, ...]) -> types.Wor
         annotations = {
             _LIKELY: types.ChangeAnnotation(label, needs_confirmation=True, description=description)
         }
+    changes = [
+        versioned_edit(context, path, [_text_edit(context, edit) for edit in each])
+        for path, each in by_file.items()
+    ]
     return types.WorkspaceEdit(document_changes=changes, change_annotations=annotations)
 
 
-def _document_edit(context: Context, path: str, edits: list[RenameEdit]) -> types.TextDocumentEdit:
-    opened = context.snapshot.open_file(path)
-    document = types.OptionalVersionedTextDocumentIdentifier(
-        context.uri_of(path), opened.version if opened is not None else None
-    )
-    return types.TextDocumentEdit(document, [_text_edit(context, path, edit) for edit in edits])
-
-
-def _text_edit(context: Context, path: str, edit: RenameEdit) -> types.TextEdit | types.AnnotatedTextEdit:
-    place = range_in(context, path, edit.span)
+def _text_edit(context: Context, edit: RenameEdit) -> types.TextEdit | types.AnnotatedTextEdit:
+    place = range_in(context, edit.path, edit.span)
     if edit.needs_review and context.capabilities.change_annotations:
         return types.AnnotatedTextEdit(_LIKELY, place, edit.text)
     return types.TextEdit(place, edit.text)
@@ -488,4 +455,4 @@ def will_rename_files(context: Context, params: types.RenameFilesParams) -> type
     """Return the edits that update references to the files; None if there are none."""
     pairs = [(path_of(file.old_uri), path_of(file.new_uri)) for file in params.files]
     edits = rename_files(context.snapshot, {old: new for old, new in pairs if is_file(old) and is_file(new)})
-    return workspace_edit(context, edits) if edits else None
+    return _renaming(context, edits) if edits else None
