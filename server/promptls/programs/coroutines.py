@@ -119,29 +119,17 @@ class _Coroutines:
 
     def unawaited(self, scope: Scope) -> Iterator[Finding]:
         """Yield the coroutines of a scope that are dropped, or used like their results."""
-        nodes = {*own_nodes(scope.node)}
         used: list[_Coroutine | None] = []
         for name, values in scope.values.items():
             made = self._made(values[0]) if len(values) == 1 else None
             if made is not None and not any(self._may_await(node, name) for node in ast.walk(scope.node)):
-                used += [made] if any(self._uses(node, name) for node in ast.walk(scope.node)) else []
-        for node in nodes:
-            match node:
-                case ast.Expr(value=ast.Call() as call):
-                    dropped = self._made(call)
-                    if dropped is not None and self._function(dropped.call.func) is not None:
-                        yield self._finding(dropped, "runs nothing")
-                case ast.Attribute(value=value, attr=attribute) if attribute not in _OF_COROUTINES:
-                    used.append(self._made(value))
-                case (
-                    ast.Subscript(value=value)
-                    | ast.For(iter=value)
-                    | ast.comprehension(iter=value)
-                    | ast.FormattedValue(value=value)
-                ):
-                    used.append(self._made(value))
-                case ast.Call(args=arguments, keywords=keywords) if self._awaits_nothing(node):
-                    used += [self._made(each) for each in (*arguments, *(key.value for key in keywords))]
+                read = [each for node in ast.walk(scope.node) for each in self._used(node)]
+                used += [made] if any(_is_name(each, name) for each in read) else []
+        for node in own_nodes(scope.node):
+            dropped = self._made(node.value) if isinstance(node, ast.Expr) else None
+            if dropped is not None and self._function(dropped.call.func) is not None:
+                yield self._finding(dropped, "runs nothing")
+            used += map(self._made, self._used(node))
         found = {id(each.call): each for each in used if each is not None}
         for each in found.values():
             yield self._finding(each, "returns a coroutine, and not its result")
@@ -159,10 +147,8 @@ class _Coroutines:
         match node:
             case ast.Await(value=ast.Name(id=other)) | ast.Return(value=ast.Name(id=other)):
                 return other == name
-            case ast.Call(args=arguments, keywords=keywords):
-                given = [*arguments, *(each.value for each in keywords)]
-                is_given = any(isinstance(each, ast.Name) and each.id == name for each in given)
-                return is_given and not self._awaits_nothing(node)
+            case ast.Call():
+                return any(_is_name(each, name) for each in _given(node)) and not self._awaits_nothing(node)
         return False
 
     def _awaits_nothing(self, call: ast.Call) -> bool:
@@ -170,8 +156,8 @@ class _Coroutines:
         is_class = self.program.library_name(call.func)[:1].isupper()
         return is_class or last_name(call.func) in {*_NO_WAITING, *SCORES, *self._classes}
 
-    def _uses(self, node: ast.AST, name: str) -> bool:
-        """Return whether a node reads a variable like a result, or passes it on as one."""
+    def _used(self, node: ast.AST) -> list[ast.expr]:
+        """Return the expressions that a node reads like results, or passes on as results."""
         match node:
             case (
                 ast.For(iter=value)
@@ -181,11 +167,18 @@ class _Coroutines:
                 | ast.Compare(left=value)
                 | ast.BinOp(left=value)
             ):
-                return isinstance(value, ast.Name) and value.id == name
-            case ast.Attribute(value=ast.Name(id=other), attr=attribute):
-                return other == name and attribute not in _OF_COROUTINES
-            case ast.Call(args=arguments, keywords=keywords):
-                # Those that may await it are not asked here.
-                given = [*arguments, *(each.value for each in keywords)]
-                return any(isinstance(each, ast.Name) and each.id == name for each in given)
-        return False
+                return [value]
+            case ast.Attribute(value=value, attr=attribute):
+                return [] if attribute in _OF_COROUTINES else [value]
+            case ast.Call() if self._awaits_nothing(node):
+                return _given(node)
+        return []
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    """Return the arguments of a call."""
+    return [*call.args, *(each.value for each in call.keywords)]
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
