@@ -15,7 +15,6 @@ from promptls.programs.program import (
     is_open,
     own_nodes,
     suggest_literal,
-    times_bound,
     unknown_arguments,
 )
 from promptls.security.files import is_file
@@ -74,70 +73,80 @@ class _Prompt(NamedTuple):
     is_exact: bool
 
 
-_Uses: TypeAlias = Mapping[ast.Attribute, str]
-"""The attributes of variables that are prompts, each with the variable."""
+_Uses: TypeAlias = Mapping[ast.Attribute, _Prompt]
+"""The attributes of variables that are prompts."""
 
 
 def findings_in_poet_calls(program: Program) -> Iterator[Finding]:
     """Yield the wrong uses of prompts in a program."""
+    if not program.imports.modules and all(name != "Prompt" for _, name in program.imports.names.values()):
+        return
     modules = frozenset(
         alias.asname or alias.name.partition(".")[0]
         for node in program.tree.body
         if isinstance(node, ast.Import)
         for alias in node.names
     )
-    builders = {
-        node.name: is_exact
-        for node in program.own_functions
-        if (is_exact := _built_by(program, node)) is not None
-    }
-    builders |= _methods(program)
-    for node in (program.tree, *program.functions):
-        nodes = list(own_nodes(node))
-        made = [call for call in nodes if isinstance(call, ast.Call) and _is_prompt(program, call)]
-        for call in made:
+    for call in program.calls:
+        if _is_prompt(program, call):
             is_poet = program.meaning(call.func)[0] == "prompt_poet"
             yield from _constructor(program, call, is_poet=is_poet)
             if is_poet:
                 yield from _data(program, call, modules)
                 yield from _unpacked(program, call)
-        yield from _replaced(program, nodes, {*made})
-        prompts = _prompts(program, node, nodes, {id(call) for call in made}, builders)
-        yield from _variables(program, node, nodes, prompts)
+    uses: dict[ast.Attribute, _Prompt] = {}
+    for node in program.nodes:
+        yield from _replaced(program, node)
+        if isinstance(node, ast.Attribute) and (prompt := _prompt(program, node.value)) is not None:
+            uses[node] = prompt
+    yield from _attributes(program, uses)
+    for call in program.calls:
+        if not isinstance(call.func, ast.Attribute) or call.func not in uses:
+            continue
+        if call.func.attr == "truncate":
+            yield from _truncate(program, call, uses[call.func].made, ast.unparse(call.func.value))
+        elif call.func.attr == "lreplace_at":
+            yield from unknown_arguments(program, call, "`lreplace_at` has no argument `{}`", _REPLACE)
 
 
-def _is_class(program: Program, node: ast.expr) -> bool:
-    return program.meaning(node) == ("prompt_poet", "Prompt")
+def _is_class(program: Program, node: ast.expr | None) -> bool:
+    return node is not None and program.meaning(node) == ("prompt_poet", "Prompt")
 
 
-def _methods(program: Program) -> dict[str, bool]:
-    """Return the methods that return a prompt, as `self.name`, if no other class has one of that name."""
-    methods = [
-        each
-        for node in program.nodes
-        if isinstance(node, ast.ClassDef)
-        for each in node.body
-        if isinstance(each, Function)
-    ]
-    names = [each.name for each in methods]
-    return {
-        f"self.{each.name}": is_exact
-        for each in methods
-        if names.count(each.name) == 1 and (is_exact := _built_by(program, each)) is not None
-    }
+def _prompt(program: Program, node: ast.AST) -> _Prompt | None:
+    """Return what is known of the prompt that a variable is, if it is one; it must be bound once."""
+    if not isinstance(node, ast.Name):
+        return None
+    made = program.resolved(node)
+    called = made.value if isinstance(made, ast.Await) else made
+    if isinstance(called, ast.Call):
+        if called is made and _is_prompt(program, called):
+            return _Prompt(called, is_exact=_is_class(program, called.func))
+        function = program.function(called.func) or _method(program, called.func)
+        return _built_by(program, function) if function is not None else None
+    is_annotated = _is_class(program, program.scope_of(node).annotation_of(node.id))
+    return _Prompt(None, is_exact=False) if is_annotated else None
 
 
-def _built_by(program: Program, function: Function) -> bool | None:
-    """Return whether the prompt that a function returns is exactly Prompt Poet's; None if it returns none.
+def _method(program: Program, node: ast.expr) -> Function | None:
+    """Return the method that `self.name` is, if the program has no other function of that name."""
+    match node:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            named = [each for each in program.functions if each.name == name]
+            outer = program.scope_of(named[0]).outer if len(named) == 1 else None
+            return named[0] if outer is not None and isinstance(outer.node, ast.ClassDef) else None
+    return None
+
+
+def _built_by(program: Program, function: Function) -> _Prompt | None:
+    """Return what is known of the prompt that a function returns, if it returns one.
 
     Its only `return` says so, or its annotation, which may mean a subclass.
     """
     values = [node.value for node in own_nodes(function) if isinstance(node, ast.Return | ast.Yield)]
     made = program.resolved(values[0]) if len(values) == 1 and not function.decorator_list else None
-    if isinstance(made, ast.Call) and _is_class(program, made.func):
-        return True
-    is_annotated = function.returns is not None and _is_class(program, function.returns)
-    return False if is_annotated else None
+    is_exact = isinstance(made, ast.Call) and _is_class(program, made.func)
+    return _Prompt(None, is_exact) if is_exact or _is_class(program, function.returns) else None
 
 
 def _is_prompt(program: Program, call: ast.Call) -> bool:
@@ -254,137 +263,75 @@ def _unpacked(program: Program, call: ast.Call) -> Iterator[Finding]:
             yield Finding(program.span(keyword.value), message, fixes)
 
 
-def _replaced(program: Program, nodes: list[ast.AST], made: set[ast.Call]) -> Iterator[Finding]:
+def _replaced(program: Program, node: ast.AST) -> Iterator[Finding]:
     """Yield what a method returns in place of the changed prompt, which is nothing."""
-    prompts = {
-        node.targets[0].id
-        for node in nodes
-        if isinstance(node, ast.Assign) and node.value in made and isinstance(node.targets[0], ast.Name)
-    }
-    for node in nodes:
-        match node:
-            case ast.Assign(
-                targets=[ast.Name() as target],
-                value=ast.Call(
-                    func=ast.Attribute(value=ast.Name(id=name), attr="tokenize" | "truncate" as method)
-                ),
-            ) if name in prompts:
+    match node:
+        case ast.Assign(
+            targets=[ast.Name() as target],
+            value=ast.Call(
+                func=ast.Attribute(value=ast.Name() as owner, attr="tokenize" | "truncate" as method)
+            ),
+        ):
+            made = program.values_of(owner)
+            if any(isinstance(each, ast.Call) and _is_prompt(program, each) for each in made):
                 rest = Span(program.span(target).start, program.span(node.value).start)
-                fix = Fix(f"Remove `{target.id} =`", (Edit(rest, ""),), preferred=target.id == name)
+                fix = Fix(f"Remove `{target.id} =`", (Edit(rest, ""),), preferred=target.id == owner.id)
                 message = f"`{method}` changes the prompt and returns nothing"
                 yield Finding(program.span(target), message, (fix,))
 
 
-def _prompts(
-    program: Program,
-    scope: ast.Module | Function,
-    nodes: list[ast.AST],
-    made: set[int],
-    builders: Mapping[str, bool],
-) -> dict[str, _Prompt]:
-    """Return the variables of a scope that are bound once, to a prompt."""
-    prompts: dict[str, _Prompt] = {}
-    for node in nodes:
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if id(call) in made:
-                prompts[name] = _Prompt(call, is_exact=_is_class(program, call.func))
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function))
-                | ast.Assign(targets=[ast.Name(id=name)], value=ast.Await(ast.Call(func=function)))
-            ) if (called := ast.unparse(function)) in builders:
-                prompts[name] = _Prompt(None, is_exact=builders[called])
-    bound = times_bound(nodes)
-    if not isinstance(scope, ast.Module):
-        arguments = [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]
-        for each in arguments:
-            if each.annotation is not None and _is_class(program, each.annotation):
-                prompts[each.arg] = _Prompt(None, is_exact=False)
-        bound.update(each.arg for each in arguments)
-    return {name: each for name, each in prompts.items() if bound[name] == 1}
-
-
-def _variables(
-    program: Program, scope: ast.Module | Function, nodes: list[ast.AST], prompts: Mapping[str, _Prompt]
-) -> Iterator[Finding]:
-    """Yield the wrong uses of variables that are prompts."""
-    uses = {
-        node: node.value.id
-        for node in nodes
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in prompts
-    }
-    yield from _attributes(program, nodes, uses, prompts)
-    for cut in _calls(nodes, uses):
-        if isinstance(cut.func, ast.Attribute) and cut.func.attr == "truncate":
-            name = uses[cut.func]
-            made = prompts[name].made
-            if made is not None:
-                yield from _truncate(program, cut, made, name, scope)
-        elif isinstance(cut.func, ast.Attribute) and cut.func.attr == "lreplace_at":
-            yield from unknown_arguments(program, cut, "`lreplace_at` has no argument `{}`", _REPLACE)
-
-
-def _calls(nodes: list[ast.AST], uses: _Uses) -> list[ast.Call]:
-    return [node for node in nodes if isinstance(node, ast.Call) and node.func in uses]
-
-
-def _attributes(
-    program: Program, nodes: list[ast.AST], uses: _Uses, prompts: Mapping[str, _Prompt]
-) -> Iterator[Finding]:
+def _attributes(program: Program, uses: _Uses) -> Iterator[Finding]:
     """Yield the attributes that a prompt does not have, and those that are used as what they are not."""
-    own = {(name, use.attr) for use, name in uses.items() if not isinstance(use.ctx, ast.Load)}
-    for use, name in uses.items():
-        if use.attr in MEMBERS or (name, use.attr) in own or use.attr.startswith("_"):
+    own = {use.attr for use in uses if not isinstance(use.ctx, ast.Load)}
+    for use, prompt in uses.items():
+        if use.attr in MEMBERS or use.attr in own or use.attr.startswith("_"):
             continue
         message = f"a prompt has no `{use.attr}`"
         meant = nearest(use.attr, MEMBERS)
-        if meant is not None or prompts[name].is_exact:
+        if meant is not None or prompt.is_exact:
             is_sure = is_typo(use.attr, meant or "")
             span = program.places.attribute_span(use)
             yield Finding.suggest(span, message, meant, preferred=is_sure)
-    for call in _calls(nodes, uses):
+    for call in program.calls:
         name = last_name(call.func)
-        if name in _PROPERTIES:
+        if call.func in uses and name in _PROPERTIES:
             rest = Span(program.span(call.func).end, program.span(call).end)
             fix = Fix("Remove the parentheses", (Edit(rest, ""),), preferred=True)
             message = f"`{name}` is a property, which is not called"
             yield Finding(rest, message, () if call.args or call.keywords else (fix,))
-    yield from _misused(program, nodes, uses)
-    yield from _items(program, nodes, uses)
-    yield from _as_other_type(program, nodes, prompts)
+    yield from _misused(program, uses)
+    yield from _items(program, uses)
+    yield from _as_other_type(program)
 
 
-def _as_other_type(
-    program: Program, nodes: list[ast.AST], prompts: Mapping[str, _Prompt]
-) -> Iterator[Finding]:
+def _as_other_type(program: Program) -> Iterator[Finding]:
     """Yield the prompts that are used as a mapping, as a list or as messages."""
     functions = {each.name for each in program.functions}
-    calls = [each for each in nodes if isinstance(each, ast.Call) and last_name(each.func) in functions]
+    calls = [each for each in program.calls if last_name(each.func) in functions]
     own = {id(keyword) for call in calls for keyword in call.keywords}
-    for node in nodes:
+    for node in program.nodes:
         match node:
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str() as key)):
+            case ast.Subscript(value=ast.Name() as given, slice=ast.Constant(value=str() as key)):
                 fixed, message = f".{key}" if key in MEMBERS else "", "a prompt has attributes, and no keys"
                 span = Span(program.span(node.value).end, program.span(node).end)
-            case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name) as given]):
+            case ast.Call(func=ast.Name(id="len"), args=[ast.Name() as given]):
                 fixed = ""
                 message = "a prompt has no length; its `tokens`, `parts` and `messages` have one"
                 span = program.span(given)
-            case ast.keyword(arg="messages", value=ast.Name(id=name) as given) if id(node) not in own:
+            case ast.keyword(arg="messages", value=ast.Name() as given) if id(node) not in own:
                 end = program.span(given).end
                 fixed, message, span = ".messages", "this is the prompt, and not its messages", Span(end, end)
             case _:
                 continue
-        if name in prompts:
+        if _prompt(program, given) is not None:
             place = program.span(given) if span.is_empty() else span
-            fixes = (
-                (Fix(f"Change to `{name}{fixed}`", (Edit(span, fixed),), preferred=True),) if fixed else ()
-            )
-            yield Finding(place, message, fixes)
+            fix = Fix(f"Change to `{given.id}{fixed}`", (Edit(span, fixed),), preferred=True)
+            yield Finding(place, message, (fix,) if fixed else ())
 
 
-def _misused(program: Program, nodes: list[ast.AST], uses: _Uses) -> Iterator[Finding]:
+def _misused(program: Program, uses: _Uses) -> Iterator[Finding]:
     """Yield uncalled methods, and arguments of a model that are not messages."""
-    for node in nodes:
+    for node in program.nodes:
         match node:
             case ast.Expr(value=ast.Attribute(attr=name) as use) if use in uses and name in _METHODS:
                 span = program.places.attribute_span(use)
@@ -428,27 +375,28 @@ _OF_PARTS: Final = frozenset(
 )
 
 
-def _items(program: Program, nodes: list[ast.AST], uses: _Uses) -> Iterator[Finding]:
+def _items(program: Program, uses: _Uses) -> Iterator[Finding]:
     """Yield the attributes of messages, which are dicts, and the keys of parts, which have attributes."""
-    names: dict[str, str] = {}
-    for node in nodes:
+    targets: dict[tuple[int, str], str] = {}
+    for node in program.nodes:
         match node:
             case (
-                ast.comprehension(target=ast.Name(id=name), iter=ast.Attribute(attr=attribute) as use)
-                | ast.For(target=ast.Name(id=name), iter=ast.Attribute(attr=attribute) as use)
+                ast.comprehension(target=ast.Name() as target, iter=ast.Attribute(attr=attribute) as use)
+                | ast.For(target=ast.Name() as target, iter=ast.Attribute(attr=attribute) as use)
             ) if use in uses:
-                names[name] = attribute
-    bound = times_bound(nodes)
+                targets[id(program.scope_of(target)), target.id] = attribute
 
     def items_of(node: ast.expr) -> str:
         match node:
-            case ast.Name(id=name) if bound[name] == 1:
-                return names.get(name, "")
+            case ast.Name(id=name):
+                scope = program.scope_of(node).scope_of(name)
+                is_only = scope is not None and len(scope.values[name]) == 1
+                return targets.get((id(scope), name), "") if is_only else ""
             case ast.Subscript(value=ast.Attribute(attr=name) as use, slice=index) if use in uses:
                 return "" if isinstance(index, ast.Slice) else name
         return ""
 
-    for node in nodes:
+    for node in program.nodes if uses else ():
         yield from _unknown_members(program, node, uses, items_of)
         match node:
             case ast.Attribute(value=value, attr="role" | "content" as name) if items_of(value) == "messages":
@@ -527,9 +475,11 @@ def _contains(outer: ast.stmt, inner: ast.expr) -> bool:
     return begins and ends <= (outer.end_lineno or 0, outer.end_col_offset or 0)
 
 
-def _truncate(
-    program: Program, cut: ast.Call, made: ast.Call, name: str, scope: ast.Module | Function
-) -> Iterator[Finding]:
+def _truncate(program: Program, cut: ast.Call, made: ast.Call | None, name: str) -> Iterator[Finding]:
+    """Yield the wrong arguments of `truncate`, and what it needs before it."""
+    scope = program.scope_of(cut)
+    if made is None or scope is not scope.scope_of(name):
+        return
     yield from unknown_arguments(program, cut, "`truncate` has no argument `{}`", TRUNCATE)
     given = arguments(cut, TRUNCATE)
     yield from _numbers(program, given)
@@ -540,7 +490,7 @@ def _truncate(
     if limit is None or _number(limit) == _NO_LIMIT:
         return
     needed = [] if "truncation_step" in given else ["a `truncation_step`"]
-    if not _is_counted(scope, name, cut):
+    if not _is_counted(scope.node, name, cut):
         needed.append("the token counts: call `tokenize()` before it")
     if needed:
         yield Finding(program.span(cut.func), f"`truncate` needs {' and '.join(needed)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -302,13 +301,6 @@ def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
 def returned_values(function: Function) -> list[ast.expr | None]:
     """Return the values of the `return` statements of a function."""
     return [node.value for node in own_nodes(function) if isinstance(node, ast.Return)]
-
-
-def times_bound(nodes: Iterable[ast.AST]) -> Counter[str]:
-    """Return how often each variable is bound."""
-    return Counter(
-        node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-    )
 
 
 def binds(node: ast.AST, name: str) -> bool:
