@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import takewhile
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeGuard
 
 from promptls.text.positions import Span, line_starts
 
@@ -86,6 +86,21 @@ def parameter_names(function: Function) -> list[str]:
 def required_parameters(function: Function) -> list[str]:
     """Return the names of the parameters without a default."""
     return [each.arg for each, default in parameters(function) if default is None]
+
+
+def is_dict(node: ast.expr | None) -> TypeGuard[ast.Dict | ast.Call]:
+    """Return whether an expression is a mapping that is written out: in braces, or a call of `dict`."""
+    match node:
+        case ast.Dict() | ast.Call(func=ast.Name(id="dict"), args=[]):
+            return True
+    return False
+
+
+def dict_items(node: ast.Dict | ast.Call) -> list[tuple[str | None, ast.expr | ast.keyword | None, ast.expr]]:
+    """Return the literal keys of a mapping, where they are written, and the values; None for other keys."""
+    if isinstance(node, ast.Call):
+        return [(each.arg, each if each.arg else None, each.value) for each in node.keywords]
+    return [(text_of(key), key, value) for key, value in zip(node.keys, node.values, strict=True)]
 
 
 def key_read(node: ast.AST) -> tuple[str, ast.Constant | None]:

@@ -22,6 +22,8 @@ from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.syntax.python_places import (
     PythonPlaces,
     argument,
+    dict_items,
+    is_dict,
     last_name,
     parse_python,
     statements_in,
@@ -157,27 +159,33 @@ def _raw_templates(tree: ast.Module, places: PythonPlaces, path: str) -> Iterato
             data = data_of(node)
             if data is None and None not in arguments and "template_data" not in arguments:
                 data = ()
-            entries = None if data is None else _data_entries(data, node, scope)
-            call = None
-            if entries is not None:
-                span, line = _name_place(node, places)
-                keys = frozenset(each.key for each in entries)
-                call = TemplateCall(
-                    path,
-                    span,
-                    line,
-                    "",
-                    keys,
-                    _values(entries),
-                    is_failing=node in _failing_calls(tree),
-                    has_fields=any(each.place is None for each in entries),
-                )
-            yield RawTemplate(raw, scope, call)
+            yield RawTemplate(raw, scope, _call_of(node, "", data, scope, places, path))
 
 
-def _name_place(node: ast.Call, places: PythonPlaces) -> tuple[Span, int]:
+def _call_of(
+    node: ast.Call,
+    template: str,
+    data: tuple[ast.expr, ...] | None,
+    scope: Scope,
+    places: PythonPlaces,
+    path: str,
+) -> TemplateCall | None:
+    """Return the call that loads a template; None if its data is unknown."""
+    entries = None if data is None else _data_entries(data, node, scope)
+    if entries is None:
+        return None
     end = places.span(node.func).end
-    return Span(end - len(last_name(node.func)), end), (node.func.end_lineno or node.lineno) - 1
+    return TemplateCall(
+        file=path,
+        span=Span(end - len(last_name(node.func)), end),
+        line=(node.func.end_lineno or node.lineno) - 1,
+        template=template,
+        keys=frozenset(each.key for each in entries),
+        given=_values(entries),
+        is_failing=node in _failing_calls(scope.tree),
+        allows_tokens=bool(template) and _allows_tokens(node),
+        has_fields=any(each.place is None for each in entries),
+    )
 
 
 def _calls(tree: ast.Module, places: PythonPlaces, path: str) -> Iterator[TemplateCall]:
@@ -188,22 +196,9 @@ def _calls(tree: ast.Module, places: PythonPlaces, path: str) -> Iterator[Templa
             template, is_jinja = _template_of(node, scope, path)
             if is_jinja and ".globals" in places.text:  # they may provide what the call does not
                 continue
-            data = data_of(node) if template else None
-            entries = None if data is None else _data_entries(data, node, scope)
-            if template and entries is not None:
-                span, line = _name_place(node, places)
-                yield TemplateCall(
-                    file=path,
-                    span=span,
-                    line=line,
-                    template=template,
-                    keys=frozenset(each.key for each in entries),
-                    given=_values(entries),
-                    is_jinja=is_jinja,
-                    is_failing=node in _failing_calls(tree),
-                    allows_tokens=_allows_tokens(node),
-                    has_fields=any(each.place is None for each in entries),
-                )
+            call = _call_of(node, template, data_of(node), scope, places, path) if template else None
+            if call is not None:
+                yield call._replace(is_jinja=is_jinja)
 
 
 def _allows_tokens(call: ast.Call) -> bool:
@@ -262,15 +257,10 @@ def _data_entries(data: tuple[ast.expr, ...], call: ast.Call, scope: Scope) -> l
     """Return the entries of all the data of a call, or None if any of them are unknown."""
     found: list[DataEntry] = []
     for each in data:
-        entries = (
-            [
-                DataEntry(keyword.arg, keyword, keyword.value, scope)
-                for keyword in call.keywords
-                if keyword.arg
-            ]
-            if each is call
-            else entries_of(each, scope)
-        )
+        named = [
+            DataEntry(keyword.arg, keyword, keyword.value, scope) for keyword in call.keywords if keyword.arg
+        ]
+        entries = named if each is call else entries_of(each, scope)
         if entries is None:
             return None
         found += entries
@@ -334,23 +324,13 @@ def _inner_keys(
         for item in [written.elt] if isinstance(written, ast.ListComp) else written.elts:
             yield from _inner_keys(item, scope, places, keys)
         return
-    pairs: list[tuple[ast.expr | ast.keyword | None, ast.expr]] = []
-    if isinstance(written, ast.Dict):
-        pairs += zip(written.keys, written.values, strict=True)
-    elif isinstance(written, ast.Call) and _is_dict(written):
-        pairs += ((keyword, keyword.value) for keyword in written.keywords)
-    for key, value in pairs:
-        name = key.arg if isinstance(key, ast.keyword) else getattr(key, "value", None)
-        if not isinstance(name, str) or keys[0] not in {None, name}:
+    for name, key, value in dict_items(written) if is_dict(written) else ():
+        if name is None or keys[0] not in {None, name}:
             continue
         if len(keys) > 1:
             yield from _inner_keys(value, scope, places, keys[1:])
         elif (span := _key_span(key, places)) is not None:
             yield span
-
-
-def _is_dict(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Name) and call.func.id == "dict" and not call.args
 
 
 _MAX_DEPTH: Final = 20
@@ -378,7 +358,7 @@ def given_shape(node: ast.expr, scope: Scope, depth: int = 0) -> Shape:
             return rows([given_shape(item, scope, depth + 1)])
         case ast.IfExp(body=one, orelse=other):
             return either([given_shape(each, scope, depth + 1) for each in (one, other)])
-        case ast.Dict() | ast.Call(func=ast.Name(id="dict"), args=[]):
+        case _ if is_dict(node):
             return _of_dict(node, scope, depth)
         case ast.Call(func=ast.Name(id=name)):
             function = scope.function_of(name)
@@ -537,19 +517,10 @@ def _joined_text(between: str, items: ast.expr, scope: Scope, depth: int) -> Sha
 def _of_dict(node: ast.Dict | ast.Call, scope: Scope, depth: int) -> Shape:
     keys: dict[str, Shape] = {}
     is_open = False
-    for key, value in _entries(node):
-        if isinstance(key, str):
+    for key, _, value in dict_items(node):
+        if key is not None:
             keys[key] = given_shape(value, scope, depth + 1)
         else:  # it may also contain any of the preceding keys
             keys = dict.fromkeys(keys, UNKNOWN)
             is_open = True
     return Shape("mapping", keys=tuple(sorted(keys.items())), element=UNKNOWN if is_open else None)
-
-
-def _entries(node: ast.Dict | ast.Call) -> Iterator[tuple[object, ast.expr]]:
-    """Yield the literal keys of a dict with their values; None for any other key."""
-    if isinstance(node, ast.Call):
-        yield from ((keyword.arg, keyword.value) for keyword in node.keywords)
-        return
-    for key, value in zip(node.keys, node.values, strict=True):
-        yield key.value if isinstance(key, ast.Constant) else None, value

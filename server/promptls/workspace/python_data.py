@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from promptls.syntax.python_places import Function, last_name
+from promptls.syntax.python_places import Function, dict_items, last_name
 from promptls.workspace.python_scopes import Scope
 
 _MAX_STEPS: Final = 5
@@ -49,14 +49,14 @@ def entries_of(node: ast.expr | None, scope: Scope, steps: int = 0) -> list[Data
     if steps > _MAX_STEPS:
         return None
     match node:
-        case ast.Dict(keys=keys, values=values):
-            return _of_dict(keys, values, scope, steps)
+        case ast.Dict():
+            return _of_dict(node, scope, steps)
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             return _joined([entries_of(left, scope, steps + 1), entries_of(right, scope, steps + 1)])
         case ast.Name(id=name):
             return _of_variable(name, scope, steps + 1)
         case ast.Call(func=ast.Name(id="dict")):
-            return _of_call(node, scope, steps + 1)
+            return _of_dict(node, scope, steps)
         case ast.Call(func=ast.Attribute(value=value, attr="copy"), args=[], keywords=[]):
             return entries_of(value, scope, steps + 1)
         case ast.Call(args=[given], keywords=[]) if last_name(node.func) in {"asdict", "vars"}:
@@ -76,27 +76,13 @@ def _joined(parts: list[list[DataEntry] | None]) -> list[DataEntry] | None:
     return [entry for each in known for entry in each] if len(known) == len(parts) else None
 
 
-def _of_dict(
-    keys: list[ast.expr | None], values: list[ast.expr], scope: Scope, steps: int
-) -> list[DataEntry] | None:
-    parts: list[list[DataEntry] | None] = []
-    for key, value in zip(keys, values, strict=True):
-        if key is None:
-            parts.append(entries_of(value, scope, steps + 1))
-        elif isinstance(key, ast.Constant) and isinstance(key.value, str):
-            parts.append([DataEntry(key.value, key, value, scope)])
-        else:
-            return None
-    return _joined(parts)
-
-
-def _of_call(call: ast.Call, scope: Scope, steps: int) -> list[DataEntry] | None:
-    """Return the entries of a call of `dict`, or of a method `update`."""
-    parts = [entries_of(each, scope, steps) for each in call.args]
-    for keyword in call.keywords:
-        given = keyword.value
-        known = None if keyword.arg is None else [DataEntry(keyword.arg, keyword, given, scope)]
-        parts.append(entries_of(given, scope, steps) if keyword.arg is None else known)
+def _of_dict(node: ast.Dict | ast.Call, scope: Scope, steps: int) -> list[DataEntry] | None:
+    """Return the entries of a dict in braces, of a call of `dict`, or of a method `update`."""
+    given = node.args if isinstance(node, ast.Call) else []
+    parts = [entries_of(each, scope, steps + 1) for each in given]
+    for name, place, value in dict_items(node):
+        known = None if name is None else [DataEntry(name, place, value, scope)]
+        parts.append(entries_of(value, scope, steps + 1) if place is None else known)
     return _joined(parts)
 
 
@@ -114,7 +100,7 @@ def _of_variable(name: str, scope: Scope, steps: int) -> list[DataEntry] | None:
     parts: list[list[DataEntry] | None] = [made]
     for each in built.additions:
         if isinstance(each, ast.Call):
-            parts.append(_of_call(each, owner, steps))
+            parts.append(_of_dict(each, owner, steps))
         else:
             key, value = each
             parts.append([DataEntry(str(key.value), key, value, owner)])
