@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from promptls.lint.rule import Finding, Severity
     from promptls.rendering.file_rendering import FileRendering
     from promptls.rendering.samples import Sample
-    from promptls.rendering.worker import Limits, RenderWorker
+    from promptls.rendering.worker import RenderWorkers
     from promptls.semantic.kind import Kind
     from promptls.text.positions import Span
     from promptls.workspace.settings import SettingsProblem
@@ -353,9 +353,9 @@ def _check(job: _Job, paths: Sequence[str]) -> _Slice:
 async def _check_others(job: _Job, paths: Sequence[str], done: _Slice) -> None:
     """Check some files, one after the other, so that each is parsed once; add the results to `done`."""
     from promptls.cli.check_cache import stored_result
+    from promptls.rendering.worker import RenderWorkers
 
-    workers: dict[Limits, RenderWorker] = {}
-    try:
+    async with RenderWorkers() as workers:
         for path in paths:
             began = time.time()
             with recording() as reads:
@@ -364,16 +364,13 @@ async def _check_others(job: _Job, paths: Sequence[str], done: _Slice) -> None:
             if fresh is not None:
                 done.fresh[path] = fresh
             done.results[path] = result
-    finally:
-        for worker in workers.values():
-            await worker.close()
 
 
 _MACHINE_FAILURES: Final = frozenset({"timeout", "memory", "crash"})
 """The kinds of failures that depend on the machine."""
 
 
-async def _check_file(job: _Job, path: str, workers: dict[Limits, RenderWorker]) -> tuple[FileResult, bool]:
+async def _check_file(job: _Job, path: str, workers: RenderWorkers) -> tuple[FileResult, bool]:
     """Return the result of a file, and whether it depends on nothing but what was recorded."""
     from promptls.ide.data_files import DATA_SUFFIXES
     from promptls.lint.runner import RENDERING_RULES, check_rendering
@@ -404,7 +401,7 @@ async def _check_file(job: _Job, path: str, workers: dict[Limits, RenderWorker])
 
 
 async def _render(
-    workers: dict[Limits, RenderWorker],
+    workers: RenderWorkers,
     snapshot: Snapshot,
     path: str,
     sample: Callable[[], Sample] | None = None,
@@ -418,16 +415,13 @@ async def _render(
         render_file,
         weigh,
     )
-    from promptls.rendering.worker import RenderWorker
 
     if not needs_rendering(snapshot, path):
         return None
-    limits = limits_for(snapshot, path)
-    if limits not in workers:
-        workers[limits] = RenderWorker(limits)
+    worker = workers.within(limits_for(snapshot, path))
     encoding = None if findings_need_counts(snapshot, path) else NOT_COUNTED
-    made = await render_file(workers[limits], snapshot, path, sample, encoding=encoding)
-    return await weigh(workers[limits], snapshot, made)
+    made = await render_file(worker, snapshot, path, sample, encoding=encoding)
+    return await weigh(worker, snapshot, made)
 
 
 def _lacks_code(snapshot: Snapshot, path: str, rendered: FileRendering) -> bool:

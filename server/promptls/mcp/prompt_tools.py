@@ -144,11 +144,8 @@ def _job(folder: Folder, arguments: Mapping[str, Any]) -> tuple[Snapshot, Render
 
 
 async def _outcome(snapshot: Snapshot, job: RenderJob) -> Rendering | RenderFailure:
-    worker = RenderWorker(limits_for(snapshot, job.path))
-    try:
+    async with RenderWorker(limits_for(snapshot, job.path)) as worker:
         return await worker.render(job)
-    finally:
-        await worker.close()
 
 
 def _render(job: RenderJob, sample: Sample, outcome: Rendering | RenderFailure) -> ToolResult:

@@ -117,11 +117,8 @@ async def explore(
     request: LabRequest, limits: Limits, notify: Notify | None = None
 ) -> LabJson | RenderFailure:
     """Return the lab's result from a separate process, which ends with it or if the caller is cancelled."""
-    worker = RenderWorker(limits)
-    try:
+    async with RenderWorker(limits) as worker:
         return await worker.explore(request, notify)
-    finally:
-        await worker.close()
 
 
 def _chats(snapshot: Snapshot, path: str, options: LabOptions, sample: Sample | None) -> tuple[LabChat, ...]:

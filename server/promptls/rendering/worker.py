@@ -33,6 +33,8 @@ from promptls.security.processes import IMPORT_FOLDER, minimal_environment
 from promptls.text.format import plural
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from promptls.rendering.job import LabRequest
     from promptls.truncation.lab_report import LabJson
 
@@ -444,6 +446,12 @@ class RenderWorker:
         """Start the process now, so that the first job does not wait for it."""
         await self._finish(self._start())
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
     async def close(self) -> None:
         """End the process; a running job is abandoned."""
         for task in list(self._tasks):
@@ -568,6 +576,30 @@ class RenderWorker:
         return f"Rendering needs more than{limit} memory: look for a loop or a value that grows."
 
 
+class RenderWorkers:
+    """One worker per set of limits."""
+
+    def __init__(self) -> None:
+        self._by_limits: Final[dict[Limits, RenderWorker]] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def within(self, limits: Limits) -> RenderWorker:
+        """Return the worker with these limits."""
+        if limits not in self._by_limits:
+            self._by_limits[limits] = RenderWorker(limits)
+        return self._by_limits[limits]
+
+    async def close(self) -> None:
+        """End the processes."""
+        for worker in self._by_limits.values():
+            await worker.close()
+
+
 def _at(path: str, line: int | None) -> str:
     return f", at line {line + 1} of {Path(path).name}" if line is not None else ""
 
@@ -579,10 +611,7 @@ def render_once(job: RenderJob, limits: Limits | None = None) -> Rendering | Ren
     """
 
     async def run() -> Rendering | RenderFailure:
-        worker = RenderWorker(limits)
-        try:
+        async with RenderWorker(limits) as worker:
             return await worker.render(job)
-        finally:
-            await worker.close()
 
     return asyncio.run(run())

@@ -57,13 +57,10 @@ async def _serve(arguments: argparse.Namespace) -> None:
     row = arguments.row - 1 if arguments.row is not None else None
     choice = RenderingChoice(arguments.sample, row, arguments.limit, arguments.step)
     chosen_sample(snapshot, path, choice.data)
-    worker = RenderWorker(limits_for(snapshot, path))
-    live = LivePreview(chosen.workspace, path, worker, choice)
-    pages = (
-        Page("preview", "promptls preview", live.converse),
-        Page("truncation", "promptls truncation lab", live.converse_lab, "lab"),
-    )
-    try:
+    async with RenderWorker(limits_for(snapshot, path)) as worker:
+        live = LivePreview(chosen.workspace, path, worker, choice)
+        pages = (
+            Page("preview", "promptls preview", live.converse),
+            Page("truncation", "promptls truncation lab", live.converse_lab, "lab"),
+        )
         await serve_watched(pages, printed_path(path), live.watch(), arguments)
-    finally:
-        await worker.close()

@@ -109,11 +109,10 @@ async def count_prompts(
     from promptls.ide.preview_parts import encoding_of, model_of, token_report
     from promptls.models.model_names import find_model
     from promptls.rendering.make import limits_for, render_file, weigh
-    from promptls.rendering.worker import Limits, RenderWorker
+    from promptls.rendering.worker import RenderWorkers
 
-    workers: dict[Limits, RenderWorker] = {}
     found = []
-    try:
+    async with RenderWorkers() as workers:
         for path in paths:
             model: ModelReference | None
             if model_name:
@@ -123,15 +122,11 @@ async def count_prompts(
             chosen = _check(encoding) if encoding else None
             if chosen is None and model_name and model:
                 chosen = encoding_of(model)
-            limits = limits_for(snapshot, path)
-            worker = workers.setdefault(limits, RenderWorker(limits))
+            worker = workers.within(limits_for(snapshot, path))
             made = await render_file(worker, snapshot, path, encoding=chosen)
             if has_rows:
                 made = await weigh(worker, snapshot, made)
             found.append(Counted(made, token_report(snapshot, made, model)))
-    finally:
-        for worker in workers.values():
-            await worker.close()
     return found
 
 

@@ -16,57 +16,22 @@ from promptls.rendering.job import RenderJob
 from promptls.rendering.make import RENDERED_KINDS, limits_for, render_file, weigh
 from promptls.rendering.outcome import RenderFailure, Rendering
 from promptls.rendering.samples import Sample
-from promptls.rendering.worker import Limits, RenderWorker, SupersededError
+from promptls.rendering.worker import RenderWorker, RenderWorkers, SupersededError
 from promptls.server.context import Context, Event
 from promptls.text.errors import UserError
 from promptls.workspace.snapshot import Snapshot
 
 
-class ChosenSamples:
-    """The sample chosen for each file, while that sample exists."""
+class _Workers:
+    """The worker of each file, within the limits of its settings."""
 
     def __init__(self) -> None:
-        self._chosen: Final[dict[str, str | int | None]] = {}
-
-    def choose(self, snapshot: Snapshot, path: str, choice: str | int | None) -> tuple[Sample, bool]:
-        """Choose a sample by its name, or a row by its number from 1; return it and whether it changed.
-
-        None chooses the default. Raises UserError if there is no such sample, and retains the previous
-        choice.
-        """
-        sample = chosen_sample(snapshot, path, choice)
-        is_changed = self._chosen.get(path) != choice
-        self._chosen[path] = choice
-        return sample, is_changed
-
-    def sample(self, snapshot: Snapshot, path: str) -> Sample:
-        """Return the data to render the file with; raises UserError if it cannot be read."""
-        choice = self._chosen.get(path)
-        if choice is not None:
-            try:
-                return chosen_sample(snapshot, path, choice)
-            except UserError:
-                del self._chosen[path]  # it existed when it was chosen
-        return chosen_sample(snapshot, path, None)
-
-    def forget(self, path: str) -> None:
-        """Choose the default for the file again."""
-        self._chosen.pop(path, None)
-
-
-class RenderWorkers:
-    """One worker process per set of limits; each file is rendered in one of them only."""
-
-    def __init__(self) -> None:
-        self._by_limits: Final[dict[Limits, RenderWorker]] = {}
+        self.all: Final = RenderWorkers()
         self._by_file: Final[dict[str, RenderWorker]] = {}
 
     def of(self, snapshot: Snapshot, path: str) -> RenderWorker:
-        """Return the process that renders the file, within the limits of its settings."""
-        limits = limits_for(snapshot, path)
-        worker = self._by_limits.get(limits)
-        if worker is None:
-            worker = self._by_limits[limits] = RenderWorker(limits)
+        """Return the process that renders the file; cancel its jobs under former limits."""
+        worker = self.all.within(limits_for(snapshot, path))
         former = self._by_file.get(path)
         if former is not None and former is not worker:
             former.give_up(path)  # a job under the former limits may run for very long
@@ -77,11 +42,6 @@ class RenderWorkers:
         """Cancel the jobs of the file."""
         if (worker := self._by_file.pop(path, None)) is not None:
             worker.give_up(path)
-
-    async def close(self) -> None:
-        """End the worker processes."""
-        for worker in self._by_limits.values():
-            await worker.close()
 
 
 log = logging.getLogger(__name__)
@@ -129,11 +89,11 @@ class Renderings:
         self.on_render: Event[[Snapshot, str, FileRendering]] = Event()
         """A file was rendered from this snapshot."""
         self._latest: dict[str, FileRendering] = {}
-        self._samples: Final = ChosenSamples()
+        self._chosen: Final[dict[str, str | int | None]] = {}
         self._waiting: dict[str, None] = {}
         self._unweighed: dict[str, None] = {}
         self._work: asyncio.Task[None] | None = None
-        self._workers: Final = RenderWorkers()
+        self._workers: Final = _Workers()
         self._tried: set[str] = set()
         self._outcomes: dict[str, _Outcome] = {}
         self._previewed: set[str] = set()
@@ -182,7 +142,7 @@ class Renderings:
         self._forget(path)
         self._workers.give_up(path)
         self._previewed.discard(path)
-        self._samples.forget(path)
+        self._chosen.pop(path, None)
 
     def _forget(self, path: str) -> None:
         self._waiting.pop(path, None)
@@ -193,21 +153,29 @@ class Renderings:
 
     async def close(self) -> None:
         """End the worker processes."""
-        await self._workers.close()
+        await self._workers.all.close()
 
     def choose(self, snapshot: Snapshot, path: str, choice: str | int | None) -> Sample:
         """Choose the sample, by its name, or the row, by its number from 1, to render the file with.
 
-        None chooses the default. Raises UserError if there is no such sample.
+        None chooses the default. Raises UserError if there is no such sample, and retains the previous
+        choice.
         """
-        sample, is_changed = self._samples.choose(snapshot, path, choice)
-        if is_changed:
+        sample = chosen_sample(snapshot, path, choice)
+        if self._chosen.get(path) != choice:
+            self._chosen[path] = choice
             self.refresh([path])
         return sample
 
     def sample(self, snapshot: Snapshot, path: str) -> Sample:
         """Return the data to render the file with; raises UserError if it cannot be read."""
-        return self._samples.sample(snapshot, path)
+        choice = self._chosen.get(path)
+        if choice is not None:
+            try:
+                return chosen_sample(snapshot, path, choice)
+            except UserError:
+                del self._chosen[path]  # it existed when it was chosen
+        return chosen_sample(snapshot, path, None)
 
     def worker(self, snapshot: Snapshot, path: str) -> RenderWorker:
         """Return the process that renders the file, within the limits of its settings."""
