@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, TypeVar
 from uuid import uuid4
@@ -52,6 +52,7 @@ class WorkDoneProgress:
     def __init__(self, context: Context, token: types.ProgressToken | None) -> None:
         self._progress: Final = context.server.work_done_progress
         self._token: Final = token
+        self._work: asyncio.Future[Any] | None = None
         self.is_cancelled = False
 
     def report(self, message: str, percentage: int | None = None) -> None:
@@ -68,10 +69,27 @@ class WorkDoneProgress:
 
         def cancelled(done: object) -> None:
             if getattr(done, "cancelled", bool)():
-                self.is_cancelled = True
                 cancel()
 
         future.add_done_callback(cancelled)
+
+    async def run(self, work: Coroutine[Any, Any, Result]) -> Result | None:
+        """Return the result of `work`; None if the user cancels it, or it ends with `is_cancelled` set."""
+        # The task begins here, so that it does not go on if the request is cancelled before.
+        self._work = running = asyncio.ensure_future(work)
+        self.when_cancelled(self.cancel)
+        try:
+            return await running
+        except asyncio.CancelledError:
+            if not self.is_cancelled:
+                raise
+            return None
+
+    def cancel(self) -> None:
+        """Cancel the work that `run` awaits."""
+        self.is_cancelled = True
+        if self._work is not None:
+            self._work.cancel()
 
 
 @asynccontextmanager

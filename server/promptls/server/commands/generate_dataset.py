@@ -54,21 +54,11 @@ async def generate_dataset(
         return {"uri": "", "rows": 0, "cancelled": True, "message": NOT_SENT}
     async with progress(context, token, f"Making {Path(request.output).name}") as shown:
         watch = _Watch(context, shown)
-        run = asyncio.ensure_future(
+        finished = await shown.run(
             run_in_process(request, watch.see, watch.may_spend, editor_of(context), GENERATION)
         )
-
-        def cancel() -> None:
-            watch.is_ended = True
-            run.cancel()
-
-        shown.when_cancelled(cancel)
-        try:
-            finished = await run
-        except asyncio.CancelledError:
-            if not watch.is_ended:
-                raise
-            return {"uri": "", "rows": 0, "cancelled": True, "message": watch.message}
+    if finished is None:
+        return {"uri": "", "rows": 0, "cancelled": True, "message": watch.message}
     manifest = finished.manifest
     uri = uri_of(finished.results)
     if not context.capabilities.panels:
@@ -125,7 +115,6 @@ class _Watch:
     def __init__(self, context: Context, shown: WorkDoneProgress) -> None:
         self._context = context
         self._shown = shown
-        self.is_ended = False
         self.message = "Nothing was made, and nothing was spent."
 
     def see(self, event: Event) -> None:
@@ -143,8 +132,8 @@ class _Watch:
     async def may_spend(self, planned: Planned) -> bool:
         """Ask the user whether expensive calls may be made."""
         question = str(planned.question).removesuffix(" Run it?")
-        self.is_ended = not await self._context.confirmed(f"{question}.", _MAKE_IT)
-        return not self.is_ended
+        self._shown.is_cancelled = not await self._context.confirmed(f"{question}.", _MAKE_IT)
+        return not self._shown.is_cancelled
 
 
 def _plan_text(planned: Planned) -> str:

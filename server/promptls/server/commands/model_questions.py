@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -65,16 +64,11 @@ async def ask(
     if context.capabilities.panels:
         return {**await answer_of(request, notify, context.confirmed, editor_of(context))}
     async with progress(context, token, f"Asking {request.model}", percentage=None) as shown:
-        # Created here, so that it does not go on if the request is cancelled before.
-        asking = asyncio.ensure_future(answer_of(request, notify, context.confirmed, editor_of(context)))
-        shown.when_cancelled(asking.cancel)
-        try:
-            result: dict[str, Any] = {**await asking}
-        except asyncio.CancelledError:
-            if not shown.is_cancelled:
-                raise
-            return {"answer": None, "message": "cancelled"}
-    answer = result["answer"]
+        answered = await shown.run(answer_of(request, notify, context.confirmed, editor_of(context)))
+    if answered is None:
+        return {"answer": None, "message": "cancelled"}
+    result: dict[str, Any] = {**answered}
+    answer = answered["answer"]
     if answer is not None:
         heading = f"# {markdown_text(answer['model'])}: {markdown_text(answer['sample'])}\n\n"
         result["document"] = show_text(context, path, "answer", heading + answer["response"])

@@ -180,12 +180,7 @@ async def truncation_lab(
         def notify(what: str, done: int, count: int) -> None:
             shown.report(f"{what}: {done} of {count}", 100 * done // max(count, 1))
 
-        exploring = asyncio.ensure_future(lab_answer(snapshot, path, uri, arguments, data, notify))
-        shown.when_cancelled(exploring.cancel)
-        try:
-            return {**await exploring, "leftOut": left_out}
-        except asyncio.CancelledError:
-            if not shown.is_cancelled:
-                exploring.cancel()
-                raise
-            return {"uri": uri, "found": None, "failure": None, "cancelled": True, "leftOut": left_out}
+        answer = await shown.run(lab_answer(snapshot, path, uri, arguments, data, notify))
+    if answer is None:
+        return {"uri": uri, "found": None, "failure": None, "cancelled": True, "leftOut": left_out}
+    return {**answer, "leftOut": left_out}

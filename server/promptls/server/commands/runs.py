@@ -76,24 +76,13 @@ async def followed_run(
             if news is not None:
                 news.see(event)
 
-        run = asyncio.ensure_future(run_in_process(request, see, watch.may_spend, editor_of(context)))
-
-        def cancel() -> None:
-            watch.is_cancelled = True
-            run.cancel()
-
-        shown.when_cancelled(cancel)
         try:
-            with runs.in_progress(prompt, named, cancel):
-                return await run, {}
-        except asyncio.CancelledError:
-            # Cancelled by the user, or not started because of its cost.
-            if not watch.is_cancelled and not watch.is_refused:
-                raise
-            return None, watch.cancelled()
+            with runs.in_progress(prompt, named, shown.cancel):
+                finished = await shown.run(run_in_process(request, see, watch.may_spend, editor_of(context)))
         finally:
             if news is not None:
                 await news.close()
+    return finished, watch.cancelled() if finished is None else {}
 
 
 def subject_of(context: Context, request: RunRequest) -> tuple[str, str]:
@@ -132,8 +121,7 @@ class _Watch:
         self._shown = shown
         self._prompt = prompt
         self._experiment = experiment
-        self.is_refused = False
-        self.is_cancelled = False
+        self._is_refused = False
         self._last: Started | Stopped | None = None
         self._done = 0
 
@@ -158,13 +146,14 @@ class _Watch:
 
     async def may_spend(self, planned: Planned) -> bool:
         """Ask the user whether an expensive run may start."""
-        self.is_refused = not await self._context.confirmed(_question(planned), RUN_IT)
-        return not self.is_refused
+        self._is_refused = not await self._context.confirmed(_question(planned), RUN_IT)
+        self._shown.is_cancelled |= self._is_refused
+        return not self._is_refused
 
     def cancelled(self) -> dict[str, Any]:
         """Return the result of a run that the user has cancelled."""
         last = self._last
-        if self.is_refused:
+        if self._is_refused:
             return {**_NOTHING, "message": "Nothing was run, and nothing was spent."}
         path = last.path if last is not None and self._done else ""
         retained = "; the finished ones are kept" if path else ""
