@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 
 import pytest
 
-import promptls
 from promptls.lint.rule import apply_edits
-from promptls.programs.library_calls import KEYWORDS, findings_in_library_calls
+from promptls.programs.library_calls import findings_in_library_calls
 from promptls.settings.project import Project
 
 METRIC = """
@@ -439,11 +437,6 @@ def test_what_a_file_beside_the_program_defines_is_known(tmp_path: Path) -> None
         "x = triage.arun([], promptfile='a')\nquality.score(respons='a')\n"
     )
     assert found(tmp_path, program) == ["txt", "promptfile", "respons"]
-
-
-@pytest.mark.parametrize("function", KEYWORDS)
-def test_the_known_arguments_are_those_of_the_functions(function: str) -> None:
-    assert KEYWORDS[function] == inspect.signature(getattr(promptls, function)).parameters.keys()
 
 
 OBJECT = """import promptls

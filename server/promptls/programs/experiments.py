@@ -18,7 +18,9 @@ from promptls.programs.program import (
     Program,
     imported,
     is_open,
+    name_finding,
     own_nodes,
+    parse_program,
     returns_nothing,
     unknown_argument,
 )
@@ -26,10 +28,10 @@ from promptls.semantic.template import Template
 from promptls.settings.header import ExperimentKey
 from promptls.syntax.python_places import (
     Function,
-    PythonPlaces,
+    arguments,
     parameter_names,
-    parse_python,
     required_parameters,
+    text_of,
 )
 from promptls.text.format import in_code
 from promptls.text.positions import Span
@@ -43,40 +45,31 @@ _MAX_FOLDERS: Final = 4
 def findings_in_tests(snapshot: Snapshot, path: str, text: str) -> tuple[Finding, ...]:
     """Return the diagnostics of the test file at `path`, with rule and severity, in text order."""
     severity = severity_of(unknown_metric, snapshot.project(path).settings)
-    if severity is None or f"{_FIXTURE}.run(" not in text:
+    program = parse_program(text, Path(path)) if severity is not None and f"{_FIXTURE}.run(" in text else None
+    if program is None or severity is None:
         return ()
-    tree = parse_python(text)
-    if tree is None:
-        return ()
-    places = PythonPlaces(text)
     found = [
         finding.of(unknown_metric.name, severity)
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-        and any(each.arg == _FIXTURE for each in function.args.args)
-        for finding in _in_function(snapshot, path, function, places)
+        for function in program.functions
+        if any(each.arg == _FIXTURE for each in function.args.args)
+        for finding in _in_function(snapshot, program, function)
     ]
     return tuple(sorted(found, key=lambda finding: finding.span))
 
 
-def _in_function(
-    snapshot: Snapshot, path: str, function: ast.FunctionDef | ast.AsyncFunctionDef, places: PythonPlaces
-) -> Iterator[Finding]:
+def _in_function(snapshot: Snapshot, program: Program, function: Function) -> Iterator[Finding]:
     """Yield the experiments that a prompt does not have, and the metrics that their runs do not have."""
     runs: dict[str, tuple[str, ExperimentKey] | None] = {}
     for node in ast.walk(function):
         match node:
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id="promptls"), attr="run"),
-                args=[_, ast.Constant(value=str(name)) as place, *_],
-            ):
-                known = _experiments(snapshot, path, node)
-                if known is not None and name not in known[1]:
-                    problem = NameProblem.near(f"the prompt has no experiment `{name}`", name, known[1])
+            case ast.Call(args=[_, ast.Constant(value=str(name)) as place, *_]):
+                _, experiments = _experiments(snapshot, program, node)
+                if experiments and name not in experiments:
+                    problem = NameProblem.near(f"the prompt has no experiment `{name}`", name, experiments)
                     if problem.meant is not None:  # else, it may be a function of a program
-                        yield _finding(problem, place, places)
+                        yield name_finding(program, place, problem)
             case ast.Assign(targets=[ast.Name(id=variable)], value=value):
-                runs[variable] = None if variable in runs else _requested_run(snapshot, path, value)
+                runs[variable] = None if variable in runs else _requested_run(snapshot, program, value)
     for node in ast.walk(function):
         match node:
             case ast.Call(
@@ -93,28 +86,26 @@ def _in_function(
                 own = template.declarations.settings.metrics if template is not None else None
                 checked = declared.model_copy(update={"thresholds": {name: bound}})
                 for _, wrong in wrong_thresholds(checked, Path(prompt).parent, {**named, **(own or {})}):
-                    yield _finding(wrong, place, places)
+                    yield name_finding(program, place, wrong)
 
 
-def _requested_run(snapshot: Snapshot, path: str, node: ast.expr) -> tuple[str, ExperimentKey] | None:
+def _requested_run(snapshot: Snapshot, program: Program, node: ast.expr) -> tuple[str, ExperimentKey] | None:
     """Return the prompt and the experiment that a call of the fixture runs; None for others."""
-    known = _experiments(snapshot, path, node)
-    if known is None or not isinstance(node, ast.Call):
+    prompt, experiments = _experiments(snapshot, program, node)
+    if not experiments or not isinstance(node, ast.Call):
         return None
-    prompt, experiments = known
-    given = {each.arg: each.value for each in node.keywords}
-    named = node.args[1] if len(node.args) > 1 else given.get("experiment")
-    name = named.value if isinstance(named, ast.Constant) else None
-    if named is None and None not in given:
+    named = arguments(node, ("prompt", "experiment")).get("experiment")
+    name = text_of(named)
+    if named is None and not is_open(node):
         name = next(iter(experiments))
-    declared = experiments.get(name) if isinstance(name, str) else None
+    declared = experiments.get(name or "")
     return None if declared is None else (prompt, declared)
 
 
 def _experiments(
-    snapshot: Snapshot, path: str, node: ast.expr
-) -> tuple[str, Mapping[str, ExperimentKey | None]] | None:
-    """Return the prompt that a call of the fixture names, and its experiments; None if it has none.
+    snapshot: Snapshot, program: Program, node: ast.expr
+) -> tuple[str, Mapping[str, ExperimentKey | None]]:
+    """Return the prompt that a call of the fixture names, and its experiments; nothing if it has none.
 
     Of those of the project, only the names are returned.
     """
@@ -123,21 +114,15 @@ def _experiments(
             func=ast.Attribute(value=ast.Name(id="promptls"), attr="run"),
             args=[ast.Constant(value=str(name)), *_],
         ):
-            around = islice(Path(path).parents, _MAX_FOLDERS)
+            around = islice(program.path.parents, _MAX_FOLDERS)
             for prompt in (str(folder / name) for folder in around):
                 template: Template | None = snapshot.template(prompt)
                 if template is not None:
                     own = template.declarations.settings.experiments or {}
                     of_project = snapshot.project(prompt).settings.experiments
                     found = {**own, **{each: None for each in of_project if each not in own}}
-                    return (prompt, found) if own else None
-    return None
-
-
-def _finding(problem: NameProblem, node: ast.expr, places: PythonPlaces) -> Finding:
-    span, meant = places.span(node), problem.meant
-    fixes = (Fix(f"Change to `{meant}`", (Edit(span, f'"{meant}"'),), preferred=True),) if meant else ()
-    return Finding(span, problem.text, fixes)
+                    return (prompt, found) if own else ("", {})
+    return "", {}
 
 
 _RUN_ARGUMENTS: Final = frozenset({"dataset", "name", "backend", "concurrency", "timeout", "progress"})

@@ -61,13 +61,9 @@ def findings_of_python(snapshot: Snapshot, path: str, rendered: Iterable[Finding
     template = snapshot.template(path)
     text = template.source.text if template else ""
     configured = findings_in_configuration(text, ConfigurationFiles(path, project), project.settings)
-    called = _findings_in_calls(snapshot, path, text)
-    in_library = (
-        *findings_in_library_calls(text, path, project.settings),
-        *findings_in_tests(snapshot, path, text),
-    )
-    if in_library or any(snapshot.written.get(path, ())):
-        called = (*(called or ()), *in_library)
+    called = _findings_in_uses(snapshot, path, text)
+    if called is None and any(snapshot.written.get(path, ())):
+        called = ()
     if configured is None and called is None:
         broken = broken_configuration(text, project.settings)
         if broken is None and imports_library(text, path):
@@ -84,12 +80,7 @@ def findings_of_program(
 
     `others` are those of the configuration that it may be, and of the renderings of its templates.
     """
-    project = snapshot.project(path)
-    in_library: tuple[Finding, ...] = ()
-    if not project.excludes(path):
-        in_library = findings_in_library_calls(text, path, project.settings)
-        in_library += findings_in_tests(snapshot, path, text)
-    found = (*others, *(_findings_in_calls(snapshot, path, text) or ()), *in_library)
+    found = (*others, *(_findings_in_uses(snapshot, path, text) or ()))
     return _without_suppressed(Kind.PROGRAM, text, found).findings
 
 
@@ -127,6 +118,20 @@ def _comments(text: str) -> Iterator[tuple[int, str]]:
         return
 
 
+def _findings_in_uses(snapshot: Snapshot, path: str, text: str) -> tuple[Finding, ...] | None:
+    """Return the diagnostics in the uses of templates and libraries; None if there are no such uses.
+
+    Uses of libraries that are right do not count.
+    """
+    project = snapshot.project(path)
+    if project.excludes(path):
+        return None
+    called = _findings_in_calls(snapshot, path, text)
+    in_library = findings_in_library_calls(text, path, project.settings)
+    in_library += findings_in_tests(snapshot, path, text)
+    return called if called is None and not in_library else (*(called or ()), *in_library)
+
+
 def _findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Finding, ...] | None:
     """Return the diagnostics of the Python file at `path`, with rule and severity, in text order.
 
@@ -143,7 +148,7 @@ def _findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Findin
     ]
     halved = halved_braces(text, path, severity_of(single_brace, snapshot.project(path).settings))
     found = dict.fromkeys(halved)
-    if not (calls or templates or found) or snapshot.project(path).excludes(path):
+    if not (calls or templates or found):
         return None
     found |= {
         finding.of(missing_template_data.name, finding.severity or own): None

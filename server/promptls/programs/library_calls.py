@@ -55,17 +55,7 @@ from promptls.workspace.python_calls import failing_blocks
 from promptls.workspace.python_experiments import PROMPT_PARAMETERS
 from promptls.workspace.python_scopes import PACKAGES
 
-_METRIC_KEYWORDS: Final = frozenset({"name", "allowed_values"})
-KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
-    "load": frozenset(
-        {"path", "encoding", "token_limit", "truncation_step", "allow_token_overrides", "markers"}
-        | {"sandboxed", "ragas_version"}
-    ),
-    "discrete_metric": _METRIC_KEYWORDS,
-    "numeric_metric": _METRIC_KEYWORDS | {"lower_is_better"},
-    "ranking_metric": _METRIC_KEYWORDS,
-}
-"""The keyword arguments of functions of promptls that accept no others."""
+_METRIC_KEYWORDS: Final = ("name", "allowed_values")
 _MAX_FOLDERS: Final = 4
 """How many folders around a program are searched for a prompt file, the nearest first."""
 _CONSTRUCTORS: Final[Mapping[str, tuple[tuple[str, ...], frozenset[str]]]] = {
@@ -147,12 +137,13 @@ def _findings(program: Program, project: Project) -> Iterator[Finding]:
 
 
 def _keywords(program: Program, call: ast.Call) -> Iterator[Finding]:
+    """Yield the misspelled arguments of decorators of Ragas, which ignore other arguments."""
     package, name = program.meaning(call.func)
-    known = KEYWORDS.get(name) if package == "promptls" or name in METRIC_DECORATORS else None
-    if known is not None:
-        for found in unknown_arguments(program, call, f"`{name}` has no argument `{{}}`", known):
-            if found.fixes or package == "promptls":  # Ragas ignores other arguments.
-                yield found
+    if package == "ragas" and name in METRIC_DECORATORS:
+        message = f"`{name}` has no argument `{{}}`"
+        yield from (
+            each for each in unknown_arguments(program, call, message, _METRIC_KEYWORDS) if each.fixes
+        )
 
 
 def _constructor(program: Program, call: ast.Call) -> Iterator[Finding]:
@@ -182,7 +173,8 @@ def _parameters(program: Program, call: ast.Call) -> Iterator[Finding]:
     given = frozenset(keyword.arg for keyword in call.keywords if keyword.arg is not None)
     known: frozenset[str] = frozenset()
     if package in PACKAGES and name not in _CONSTRUCTORS:
-        known = parameters_of_class(name, given)
+        is_own = package == "promptls" and name[:1].islower()  # known from its signature
+        known = frozenset() if is_own else parameters_of_class(name, given)
     elif isinstance(call.func, ast.Attribute):
         name = call.func.attr
         known = parameters_of_method(name, given)

@@ -13,7 +13,6 @@ from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.metric_prompts import (
     PROMPTED,
-    SCORES,
     classes_of,
     fields_of,
     findings_in_metric_prompts,
@@ -32,10 +31,18 @@ from promptls.programs.program import (
     unknown_argument,
 )
 from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
-from promptls.syntax.python_places import Function, argument, parameter_names, required_parameters, text_of
+from promptls.syntax.python_places import (
+    Function,
+    argument,
+    constant_in,
+    parameter_names,
+    required_parameters,
+    text_of,
+)
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
+from promptls.workspace.python_experiments import scored_by
 
 _LITERALS: Final[Mapping[str, tuple[type[ast.expr], ...]]] = {
     "discrete_metric": (ast.Tuple, ast.Constant),
@@ -194,18 +201,8 @@ def _branches(node: ast.expr | None) -> Iterator[ast.expr]:
         yield node
 
 
-def number_of(node: ast.expr) -> object:
-    """Return the value of a constant, also behind a minus; None for other expressions."""
-    match node:
-        case ast.Constant(value=value):
-            return value
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
-            return -value
-    return None
-
-
 def _number(program: Program, node: ast.expr, low: float, high: float) -> Iterator[Finding]:
-    value = number_of(node)
+    value = constant_in(node)
     if isinstance(value, str) or (isinstance(value, int | float) and not low <= value <= high):
         message = f"the metric allows {low} to {high}, and not `{value}`: it has no score"
         yield Finding(program.span(node), message)
@@ -231,12 +228,10 @@ def _value(program: Program, node: ast.expr, classes: Classes) -> Iterator[Findi
 # -- calls ----------------------------------------------------------------------------
 
 
-def _scored(program: Program, call: ast.Call, metrics: Metrics) -> _Metric | None:
+def _scored(program: Program, call: ast.expr | None, metrics: Metrics) -> _Metric | None:
     """Return the metric whose `score` a call calls, if the program defines its name once."""
-    match call.func:
-        case ast.Attribute(value=ast.Name(id=name) as owner, attr=method) if method in SCORES:
-            return metrics.named.get(name) if program.is_global(owner) else None
-    return None
+    owner, _ = scored_by(call)
+    return metrics.named.get(owner.id) if isinstance(owner, ast.Name) and program.is_global(owner) else None
 
 
 def _score(program: Program, call: ast.Call, metrics: Metrics) -> Iterator[Finding]:
@@ -344,14 +339,10 @@ def _key(program: Program, node: ast.Subscript) -> Iterator[Finding]:
 
 def _is_result(program: Program, node: ast.expr | None, metrics: Metrics) -> bool:
     """Return whether an expression is the result of a metric."""
-    node = node.value if isinstance(node, ast.Await) else node
-    match node:
-        case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in SCORES:
-            made = program.resolved(owner)
-            is_collected = isinstance(made, ast.Call) and ast.unparse(made.func) in metrics.collected
-            metric = _scored(program, node, metrics)
-            return is_collected or (metric is not None and metric[:2] != (None, None))
-    return False
+    made = program.resolved(scored_by(node)[0])
+    is_collected = isinstance(made, ast.Call) and ast.unparse(made.func) in metrics.collected
+    metric = _scored(program, node, metrics)
+    return is_collected or (metric is not None and metric[:2] != (None, None))
 
 
 _MEANINGS: Final = frozenset({("ragas", "evaluate"), ("ragas", "aevaluate")})

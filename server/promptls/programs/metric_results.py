@@ -8,10 +8,11 @@ from typing import Final, NamedTuple, TypeAlias
 
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.program import Program, binds, change_literal, own_nodes, suggest_literal
-from promptls.syntax.python_places import Function, last_name
+from promptls.syntax.python_places import Function, key_read, last_name, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
+from promptls.workspace.python_experiments import scored_by
 
 Classes: TypeAlias = tuple[object, ...]
 RESULT_FIELDS: Final = frozenset({"value", "reason", "traces"})
@@ -49,19 +50,11 @@ def _conditions(results: Results, test: ast.expr) -> Iterator[Finding]:
     """Yield the result of a metric of Ragas as a condition."""
     tested = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
     made = results.program.values_of(tested) if isinstance(tested, ast.Name) else []
-    scored = [_scored(each.value if isinstance(each, ast.Await) else each)[0] for each in made]
+    scored = [scored_by(each)[0] for each in made]
     is_of_ragas = {package for package, _ in results.program.imports.names.values()} == {"ragas"}
     if is_of_ragas and scored and all(_metric_named(results, each) for each in scored):
         message = "a result is true with any text, and fails with a number: compare its `value`"
         yield Finding(results.program.span(tested), message)
-
-
-def _scored(node: ast.expr | None) -> tuple[ast.expr | None, str]:
-    """Return the metric and the method of a call of `score` or `ascore`; None and empty for others."""
-    match node:
-        case ast.Call(func=ast.Attribute(value=metric, attr="score" | "ascore" as method)):
-            return metric, method
-    return None, ""
 
 
 def _awaits(results: Results, function: Function) -> Iterator[Finding]:
@@ -71,10 +64,10 @@ def _awaits(results: Results, function: Function) -> Iterator[Finding]:
     for node in ast.walk(function):
         if isinstance(node, ast.Attribute) and node.attr in RESULT_FIELDS:
             values = program.values_of(node.value)
-            if all(_scored(each)[1] == "ascore" for each in values):
+            if all(isinstance(each, ast.Call) and scored_by(each)[1] == "ascore" for each in values):
                 read |= dict.fromkeys(values, isinstance(node.value, ast.Name))
         elif isinstance(node, ast.Await) and isinstance(node.value, ast.Call):
-            metric, method = _scored(node.value)
+            metric, method = scored_by(node)
             is_of_sample = _is_sample_score(program, node.value)
             if is_of_sample or (method == "score" and _metric_named(results, metric)):
                 method = last_name(node.value.func)
@@ -108,8 +101,7 @@ def _classes_of(results: Results, node: ast.expr) -> Classes:
     """Return the values of the results of metrics that are all that a variable holds; else nothing."""
     found: list[object] = []
     for value in results.program.values_of(node) if isinstance(node, ast.Name) else ():
-        metric, _ = _scored(value.value if isinstance(value, ast.Await) else value)
-        allowed = results.metrics.get(_metric_named(results, metric) or "")
+        allowed = results.metrics.get(_metric_named(results, scored_by(value)[0]) or "")
         if allowed is None:
             return ()
         found += allowed
@@ -184,25 +176,19 @@ def _returned(program: Program, nodes: Iterable[ast.AST]) -> Iterator[list[ast.e
 
 def _unknown_column(program: Program, node: ast.Subscript, row: str, keys: set[str]) -> Iterator[Finding]:
     """Yield a column of a result that the experiment does not return, and that nothing sets."""
-    match node:
-        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)) as place):
-            meant = nearest(key, keys) if name == row and key not in keys | program.stored_keys else None
-            if meant is not None:
-                message = f"the experiment returns no `{key}`"
-                yield suggest_literal(program, place, message, meant, preferred=False)
+    name, place = key_read(node)
+    key = text_of(place) or ""
+    meant = nearest(key, keys) if name == row and key not in keys | program.stored_keys else None
+    if place is not None and meant is not None:
+        message = f"the experiment returns no `{key}`"
+        yield suggest_literal(program, place, message, meant, preferred=False)
 
 
 def _column_of(node: ast.expr, row: str, columns: Mapping[str, Classes]) -> tuple[str, Classes] | None:
     """Return an expression's text and the values that it may have, if it is such a column of a row."""
-    match node:
-        case (
-            ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)))
-            | ast.Call(
-                func=ast.Attribute(value=ast.Name(id=name), attr="get"), args=[ast.Constant(value=str(key))]
-            )
-        ) if name == row and key in columns:
-            return ast.unparse(node), columns[key]
-    return None
+    name, place = key_read(node)
+    classes = columns.get(text_of(place) or "") if name == row else None
+    return None if classes is None else (ast.unparse(node), classes)
 
 
 def _run(node: ast.expr | None) -> str:

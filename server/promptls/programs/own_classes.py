@@ -20,7 +20,7 @@ import typing_extensions
 
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.lint.rules.experiments.models_and_metrics import model_problem
-from promptls.programs.program import Program, change_literal, is_open, unknown_argument
+from promptls.programs.program import Program, is_open, name_finding, unknown_arguments
 from promptls.settings.project import Project
 from promptls.syntax.python_places import Function, argument, text_of
 from promptls.text.format import in_code
@@ -152,7 +152,8 @@ def _call(types: _Types, call: ast.Call) -> Iterator[Finding]:
         yield Finding(span, f"`{ast.unparse(call.func)}` is not a method", () if call.args else fixes)
         return
     method, owner = types.called(call.func)
-    if owner is not None and owner.__module__.startswith(_CHECKED) and not is_open(call):
+    is_checked = owner.__module__.startswith(_CHECKED) if owner is not None else inspect.isfunction(method)
+    if is_checked and not is_open(call):
         yield from _arguments(types.program, call, method, owner)
 
 
@@ -164,23 +165,22 @@ def _unknown_model(types: _Types, call: ast.Call, project: Project) -> Iterator[
         return
     problem = model_problem(name, project)
     if problem is not None:
-        fixes = (change_literal(types.program, node, problem.meant),) if problem.meant else ()
-        yield Finding(types.program.span(node), problem.text, fixes)
+        yield name_finding(types.program, node, problem)
 
 
 def _arguments(
-    program: Program, call: ast.Call, method: Callable[..., Any], owner: type
+    program: Program, call: ast.Call, method: Callable[..., Any], owner: type | None
 ) -> Iterator[Finding]:
-    """Yield an argument that a method does not take, or those that it needs."""
+    """Yield the arguments that a function or method does not take, or those that it needs."""
     parameters = list(inspect.signature(method).parameters.values())
-    if inspect.isfunction(method):
+    if owner is not None and inspect.isfunction(method):
         parameters = parameters[1:]  # without `self`
-    kinds = {each.kind for each in parameters}
-    name = f"{owner.__name__}.{method.__name__}"
+    name = method.__name__ if owner is None else f"{owner.__name__}.{method.__name__}"
     known = [each.name for each in parameters if each.kind is not inspect.Parameter.POSITIONAL_ONLY]
-    for keyword in call.keywords if inspect.Parameter.VAR_KEYWORD not in kinds else ():
-        if keyword.arg not in known:
-            yield unknown_argument(program, keyword, f"`{name}` has no argument `{keyword.arg}`", known)
+    if all(each.kind is not inspect.Parameter.VAR_KEYWORD for each in parameters):
+        unknown = [*unknown_arguments(program, call, f"`{name}` has no argument `{{}}`", known)]
+        yield from unknown
+        if unknown:
             return
     needed = [
         each.name

@@ -18,7 +18,7 @@ from promptls.programs.program import (
     unknown_arguments,
 )
 from promptls.security.files import is_file
-from promptls.syntax.python_places import Function, arguments, last_name, text_of
+from promptls.syntax.python_places import Function, arguments, constant_in, last_name, text_of
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
 from promptls.workspace.disk import ENDINGS
@@ -516,9 +516,5 @@ def _numbers(program: Program, given: Mapping[str, ast.expr]) -> Iterator[Findin
 
 
 def _number(node: ast.expr | None) -> int | None:
-    match node:
-        case ast.Constant(value=int() as number):
-            return number
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as number)):
-            return -number
-    return None
+    value = constant_in(node)
+    return value if isinstance(value, int) else None

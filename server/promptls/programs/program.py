@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
+from promptls.lint.analysis.declared_experiments import NameProblem
 from promptls.lint.rule import Edit, Finding, Fix, Severity
 from promptls.syntax.python_places import Function, PythonPlaces, parse_python, text_of
 from promptls.text.positions import Span
@@ -329,6 +330,12 @@ def unknown_arguments(
 def change_literal(program: Program, node: ast.expr, text: str, *, preferred: bool = True) -> Fix:
     """Return the fix that writes another text in place of a string literal."""
     return Fix(f"Change to `{text}`", (Edit(program.span(node), f'"{text}"'),), preferred)
+
+
+def name_finding(program: Program, node: ast.expr, problem: NameProblem) -> Finding:
+    """Return the finding for a problem with the name in a string literal."""
+    fixes = (change_literal(program, node, problem.meant),) if problem.meant else ()
+    return Finding(program.span(node), problem.text, fixes)
 
 
 def suggest_literal(

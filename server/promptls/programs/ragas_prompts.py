@@ -26,7 +26,7 @@ from promptls.programs.program import (
     unknown_argument,
     unknown_arguments,
 )
-from promptls.syntax.python_places import Function, argument, text_of
+from promptls.syntax.python_places import Function, argument, dict_items, text_of
 from promptls.text.format import in_code
 from promptls.text.suggest import is_typo, nearest
 
@@ -321,18 +321,19 @@ def _literal_examples(program: Program, call: ast.Call) -> Iterator[Finding]:
     keys = [*(literal_texts(inputs) or ()), *(literal_texts(ast.List([output])) or () if output else ())]
     examples = argument(call, "examples")
     listed = [*listed, *([output] if output is not None else [])]
+    rows = [each for each in getattr(examples, "elts", ()) if isinstance(each, ast.Dict)]
     for key in listed:
-        meant = _in_all_examples(key, keys, examples)
+        meant = _in_all_examples(key, keys, rows)
         if meant is not None and isinstance(key, ast.Constant):
             keys.remove(key.value)
             fix = change_literal(program, key, meant)
             message = f"no example has `{key.value!s}`, and all have `{meant}`"
             yield Finding(program.span(key), message, (fix,))
-    yield from _other_types(program, keys, examples)
-    for example in examples.elts if isinstance(examples, ast.List) else ():
-        places = [key for key in example.keys if key is not None] if isinstance(example, ast.Dict) else []
+    yield from _other_types(program, keys, rows)
+    for example in rows:
+        places = [key for key in example.keys if key is not None]
         written = literal_texts(ast.List(places))
-        if written is None or not isinstance(example, ast.Dict) or None in example.keys:
+        if written is None or len(places) < len(example.keys):
             continue
         yield from _no_json(program, call, output, dict(zip(written, example.values, strict=True)))
         for key in (key for key in keys if key not in written):
@@ -345,20 +346,10 @@ def _literal_examples(program: Program, call: ast.Call) -> Iterator[Finding]:
             yield Finding(program.span(wrong), f"the example has no `{key}`, but `{meant}`", (fix,))
 
 
-def _other_types(program: Program, keys: Iterable[str], examples: ast.expr | None) -> Iterator[Finding]:
+def _other_types(program: Program, keys: Iterable[str], rows: list[ast.Dict]) -> Iterator[Finding]:
     """Yield the only value of a key that is a list, a mapping or a text, unlike that of other examples."""
-    rows = (
-        [each for each in examples.elts if isinstance(each, ast.Dict)]
-        if isinstance(examples, ast.List)
-        else []
-    )
     for name in keys:
-        values = [
-            value
-            for row in rows
-            for key, value in zip(row.keys, row.values, strict=True)
-            if text_of(key) == name
-        ]
+        values = [value for row in rows for key, _, value in dict_items(row) if key == name]
         kinds = [str if text_of(each) is not None else type(each) for each in values]
         usual = Counter(kinds).most_common(1)[0][0] if kinds else str
         odd = [value for value, kind in zip(values, kinds, strict=True) if kind is not usual]
@@ -386,13 +377,9 @@ def _no_json(
         yield Finding(program.span(written), message)
 
 
-def _in_all_examples(key: ast.expr, keys: list[str], examples: ast.expr | None) -> str | None:
+def _in_all_examples(key: ast.expr, keys: list[str], rows: list[ast.Dict]) -> str | None:
     """Return the key that all of several examples have in place of a declared one."""
-    written = [
-        literal_texts(ast.List([key for key in each.keys if key is not None])) or []
-        for each in (examples.elts if isinstance(examples, ast.List) else ())
-        if isinstance(each, ast.Dict)
-    ]
+    written = [literal_texts(ast.List([key for key in row.keys if key is not None])) or [] for row in rows]
     if len(written) <= 1 or not isinstance(key, ast.Constant) or any(key.value in each for each in written):
         return None
     shared = set.intersection(*(set(each) for each in written)) - {*keys}

@@ -58,6 +58,16 @@ def text_of(node: ast.AST | None) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
+def constant_in(node: ast.expr | None) -> object:
+    """Return the value of a constant, also behind a minus; None for other expressions."""
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return -value
+    return None
+
+
 def argument(call: ast.Call, name: str) -> ast.expr | None:
     """Return the value of a keyword argument."""
     return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)

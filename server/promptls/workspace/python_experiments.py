@@ -258,7 +258,7 @@ def _paths_in(node: ast.AST, endings: str | tuple[str, ...]) -> Iterator[str]:
 
 
 def scored_by(node: ast.expr | None) -> tuple[ast.expr | None, str]:
-    """Return the metric and the method of a call of `score` or `ascore`, also after `await`; else nothing."""
+    """Return the metric and the method of a call of `score` or `ascore`, also after `await`, or nothing."""
     match node.value if isinstance(node, ast.Await) else node:
         case ast.Call(func=ast.Attribute(value=metric, attr="score" | "ascore" as method)):
             return metric, method
