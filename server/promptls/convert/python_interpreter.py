@@ -72,6 +72,12 @@ class NoFiles:
         return False
 
 
+def module_text(files: Files, module: str) -> str | None:
+    """Return the source of a module by its absolute name; None if it cannot be read."""
+    path = files.module(module)
+    return None if path is None else files.text(path)
+
+
 def parse_configuration(text: str) -> ast.Module:
     """Return the syntax tree of a configuration; raises UserError if it is not Python."""
     try:

@@ -15,6 +15,7 @@ from promptls.lint.rule import Finding, Fix
 from promptls.programs.configuration_tree import DATASET_KEYS, KNOWN_CLASSES, ConfigurationTree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, only_typo
+from promptls.workspace.python_scopes import scopes_of
 
 _CLASS: Final = re.compile(r"(?:Evaluator|Inferencer|Retriever|Dataset|Template)\Z")
 """The end of the names of classes of OpenCompass."""
@@ -57,7 +58,7 @@ def undefined_names(tree: ConfigurationTree, names: Names, interpreter: Interpre
     # MMEngine removes the first `with read_base():` of a configuration, and reads its imports itself.
     first = next((each for each in tree.module.body if isinstance(each, ast.With)), None)
     removed = {*ast.walk(first.items[0])} if first is not None else set[ast.AST]()
-    known = {*names, *_bound_names(tree)}
+    known = {*names}.union(*(scope.values for scope in scopes_of(tree.module)))
     keys = {id(keyword.value): keyword.arg for keyword in tree.keywords}
     fields = {id(node.value) for node in tree.all_of(ast.FormattedValue)}
     checked = {*keys, *map(id, _listed_values(tree))}
@@ -113,18 +114,6 @@ def _import_of(tree: ConfigurationTree, name: str) -> Span | None:
             if alias.name == name and alias.asname is None:
                 return tree.span(alias)
     return None
-
-
-def _bound_names(tree: ConfigurationTree) -> Iterator[str]:
-    """Yield every name that the program binds anywhere."""
-    for node in tree.nodes:
-        match node:
-            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.ExceptHandler(name=str(name)):
-                yield name
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield name
-            case ast.alias(name=name, asname=other):
-                yield other or name.partition(".")[0]
 
 
 def missing_imports(

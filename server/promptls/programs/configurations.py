@@ -9,7 +9,14 @@ from itertools import islice
 from typing import Any, Final
 
 from promptls.convert.opencompass import datasets_in, models_among
-from promptls.convert.python_interpreter import Files, Interpreter, Names, containers_in, parse_configuration
+from promptls.convert.python_interpreter import (
+    Files,
+    Interpreter,
+    Names,
+    containers_in,
+    module_text,
+    parse_configuration,
+)
 from promptls.convert.python_values import MixedText, PythonSymbol, TextPiece
 from promptls.dialects.opencompass.vocabulary import MODEL_CLASSES
 from promptls.lint.registry import RULES
@@ -314,8 +321,7 @@ class _Classes:
             return infer
         if str(retriever.get("type")).rpartition(".")[2] != "FixKRetriever":
             return infer
-        path = self._files.module(_ROWS_MODULE)
-        source = self._files.text(path) if path else None
+        source = module_text(self._files, _ROWS_MODULE)
         if source is None or _ROWS in source:
             return infer
         return {**infer, "retriever": {_ROWS: inferencer[_ROWS], **retriever}}
@@ -334,9 +340,8 @@ class _Classes:
         module = self._imports.get(name)
         if module is None or name in KNOWN_CLASSES:
             return False
-        path = self._files.module(module) if module.startswith("opencompass.") else None
-        source = (self._files.text(path) or "") if path else ""
-        return not module.startswith("opencompass.") or re.search(rf"\b{name}\b", source) is not None
+        is_outside = not module.startswith("opencompass.")
+        return is_outside or re.search(rf"\b{name}\b", module_text(self._files, module) or "") is not None
 
 
 def _found(written: WrittenDataset, project: Project, positions: PositionMap) -> Iterator[Finding]:

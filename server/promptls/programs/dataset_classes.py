@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, TypeGuard
 
-from promptls.convert.python_interpreter import Files
+from promptls.convert.python_interpreter import Files, module_text
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import Finding
 from promptls.programs.configuration_tree import ConfigurationTree, is_mapping, values_of
@@ -322,8 +322,7 @@ class _Checkout:
 
     def _tree(self, module: str) -> ast.Module | None:
         if module not in self._trees:
-            path = self._files.module(module)
-            text = self._files.text(path) if path is not None else None
+            text = module_text(self._files, module)
             self._trees[module] = parse_python(text) if text is not None else None
         return self._trees[module]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from string import Formatter
 from typing import Final
 
@@ -15,9 +15,7 @@ from promptls.programs.program import (
     COLLECTIONS,
     Program,
     change_literal,
-    class_values,
     is_open,
-    unknown_arguments,
 )
 from promptls.syntax.python_places import Function, argument, last_name, text_of
 from promptls.text.format import in_code
@@ -301,24 +299,16 @@ _COLUMNS: Final = (
     "reference_topics",
     "reference_tool_calls",
 )
-_GENERATE: Final = frozenset({"llm", "data", "n", "temperature", "stop", "callbacks", "retries_left"})
-"""The parameters of `generate` and `generate_multiple` of a prompt."""
-_MODEL_METHODS: Final = ("model_", "dict", "json", "copy")
 
 
-def findings_in_metric_classes(program: Program, fields: Mapping[str, frozenset[str]]) -> Iterator[Finding]:
-    """Yield what is wrong with the metrics that a program defines.
-
-    `fields` are the fields of the output of each prompt class of the program.
-    """
+def findings_in_metric_classes(program: Program) -> Iterator[Finding]:
+    """Yield what is wrong with the metrics that a program defines."""
     for node in program.classes:
         bases = {program.library_name(base) for base in node.bases}
         if bases & {*_BASES, "MetricWithLLM"}:
             yield from _columns(program, node)
             yield from _decorator(program, node)
             yield from _methods(program, node, bases)
-        prompts = _prompts(node, fields)
-        yield from _generated_in(program, node, prompts)
 
 
 def _columns(program: Program, node: ast.ClassDef) -> Iterator[Finding]:
@@ -366,58 +356,3 @@ def _methods(program: Program, node: ast.ClassDef, bases: set[str]) -> Iterator[
             span = program.places.name_span(methods[similar])
             fixes = (Fix.change_to(span, needed, preferred=program.text.count(similar) == 1),)
             yield Finding(span, f"a metric needs the method `{needed}`, and this is `{similar}`", fixes)
-
-
-def _prompts(node: ast.ClassDef, fields: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
-    """Return the attributes of a class that are prompts of the program, with the fields of their outputs."""
-    found: dict[str, frozenset[str]] = {}
-    for target, value in class_values(node):
-        match value:
-            case ast.Call(func=ast.Name(id=made), args=[]) if made in fields:
-                found[target.id] = fields[made]
-            case ast.Call(func=ast.Name(id="field")):
-                factory = argument(value, "default_factory")
-                if isinstance(factory, ast.Name) and factory.id in fields:
-                    found[target.id] = fields[factory.id]
-    return found
-
-
-def _generated_in(
-    program: Program, node: ast.ClassDef, prompts: Mapping[str, frozenset[str]]
-) -> Iterator[Finding]:
-    """Yield the wrong uses of the prompts that a metric has as attributes."""
-    for each in ast.walk(node) if prompts else ():
-        yield from findings_in_outputs(program, each, lambda call: prompts.get(_asked(call)))
-
-
-def findings_in_outputs(
-    program: Program, node: ast.AST, fields_of: Callable[[ast.AST], frozenset[str] | None]
-) -> Iterator[Finding]:
-    """Yield wrong arguments of `generate`, and a field that its result does not have.
-
-    `fields_of` returns the fields of the result of a call; None if it does not call a known prompt.
-    """
-    match node:
-        case ast.Call() if fields_of(node) is not None and not is_open(node):
-            yield from unknown_arguments(program, node, "`generate` has no argument `{}`", sorted(_GENERATE))
-        case ast.Attribute(value=ast.Name() as output, attr=attribute):
-            made = program.resolved(output)
-            known = fields_of(made.value) if isinstance(made, ast.Await) else None
-            if known is None or attribute in known or attribute.startswith(("_", *_MODEL_METHODS)):
-                return
-            meant = nearest(attribute, known)
-            message = f"the output of the prompt has no `{attribute}`"
-            if meant is None:
-                message = f"the output of the prompt has {in_code(sorted(known))}, and no `{attribute}`"
-            span = program.places.attribute_span(node)
-            yield Finding.suggest(span, message, meant, preferred=True)
-
-
-def _asked(node: ast.AST) -> str:
-    """Return the attribute of `self` whose `generate` a call calls; empty for others."""
-    match node:
-        case ast.Call(
-            func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=name), attr="generate")
-        ):
-            return name
-    return ""

@@ -13,7 +13,6 @@ from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.metric_prompts import (
     findings_in_braces,
     findings_in_metric_classes,
-    findings_in_outputs,
 )
 from promptls.programs.program import (
     Program,
@@ -37,6 +36,9 @@ _OPTIONAL: Final = ("Optional", "None")
 _TYPES: Final[Mapping[str, type]] = {each.__name__: each for each in (str, int, float, bool, list, dict)}
 """The types with which literals are compared, by the names in annotations in small letters."""
 _KEYWORDS: Final = frozenset({*PROMPT_KEYS, "ragas_version"})
+_GENERATE: Final = frozenset({"llm", "data", "n", "temperature", "stop", "callbacks", "retries_left"})
+"""The parameters of `generate` and `generate_multiple` of a prompt."""
+_MODEL_METHODS: Final = ("model_", "dict", "json", "copy")
 
 
 class _Model(NamedTuple):
@@ -68,9 +70,9 @@ def findings_in_prompt_classes(program: Program) -> Iterator[Finding]:
     for call in program.calls if models else ():
         if isinstance(call.func, ast.Name) and call.func.id in models:
             yield from _fields(program, call, models[call.func.id])
-    yield from findings_in_metric_classes(program, outputs)
+    yield from findings_in_metric_classes(program)
     for each in program.nodes if outputs else ():
-        yield from findings_in_outputs(program, each, lambda call: outputs.get(prompt_class(program, call)))
+        yield from _generated(program, each, outputs)
         expected = inputs.get(prompt_class(program, each))
         if isinstance(each, ast.Call) and expected in models:
             yield from _other_data(program, each, expected, models)
@@ -85,13 +87,40 @@ def _prompt_classes(program: Program) -> Iterator[tuple[ast.ClassDef, ast.Subscr
 
 
 def prompt_class(program: Program, call: ast.AST) -> str:
-    """Return the prompt class of the program whose `generate` a call calls; empty for other calls."""
+    """Return the prompt class of the program whose `generate` a call calls; empty for other calls.
+
+    The prompt may be an attribute of a metric, also as a field of a dataclass.
+    """
     match call:
         case ast.Call(func=ast.Attribute(value=owner, attr="generate")):
-            match program.resolved(owner):
-                case ast.Call(func=ast.Name(id=name), args=[], keywords=[]):
-                    return name if any(name == node.name for node, _ in _prompt_classes(program)) else ""
+            made = program.scope_of(owner).resolved(owner)
+            kind = made.func if isinstance(made, ast.Call) else None
+            if isinstance(made, ast.Call) and isinstance(kind, ast.Name) and kind.id == "field":
+                kind = argument(made, "default_factory")
+            names = {node.name for node, _ in _prompt_classes(program)}
+            return kind.id if isinstance(kind, ast.Name) and kind.id in names else ""
     return ""
+
+
+def _generated(program: Program, node: ast.AST, outputs: Mapping[str, frozenset[str]]) -> Iterator[Finding]:
+    """Yield wrong arguments of `generate`, and a field that its result does not have.
+
+    `outputs` are the fields of the results by the names of the prompt classes.
+    """
+    match node:
+        case ast.Call() if prompt_class(program, node) in outputs and not is_open(node):
+            yield from unknown_arguments(program, node, "`generate` has no argument `{}`", sorted(_GENERATE))
+        case ast.Attribute(value=ast.Name() as output, attr=attribute):
+            made = program.resolved(output)
+            known = outputs.get(prompt_class(program, made.value)) if isinstance(made, ast.Await) else None
+            if known is None or attribute in known or attribute.startswith(("_", *_MODEL_METHODS)):
+                return
+            meant = nearest(attribute, known)
+            message = f"the output of the prompt has no `{attribute}`"
+            if meant is None:
+                message = f"the output of the prompt has {in_code(sorted(known))}, and no `{attribute}`"
+            span = program.places.attribute_span(node)
+            yield Finding.suggest(span, message, meant, preferred=True)
 
 
 def _other_data(

@@ -281,6 +281,8 @@ def _note_name(node: ast.AST, scope: Scope) -> None:
         for alias in node.names:
             name = alias.asname or alias.name.partition(".")[0]
             scope.values.setdefault(name, []).append(None)
+    elif isinstance(node, ast.ExceptHandler) and node.name:
+        scope.values.setdefault(node.name, []).append(None)
     elif isinstance(node, (ast.Global, ast.Nonlocal)):
         for name in node.names:
             scope.values.setdefault(name, []).append(None)
