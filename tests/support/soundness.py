@@ -17,7 +17,7 @@ from promptls.syntax.source import Source
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import PositionEncoding, Span
-from promptls.workspace.contract import contract_of
+from promptls.workspace.contract import needs_of
 from promptls.workspace.workspace import Workspace
 
 PATH = "/project/main.yml.j2"
@@ -44,7 +44,7 @@ def assert_sound(text: str) -> None:
         assert 0 <= finding.span.start <= finding.span.end <= len(text), finding
         for place in (edit.span for fix in finding.fixes for edit in fix.edits):
             assert 0 <= place.start <= place.end <= len(text), finding
-    contract_of(workspace.snapshot, PATH)
+    needs_of(workspace.snapshot, PATH)
     placeholder_sample(workspace.snapshot, PATH)
     for encoding in PositionEncoding:
         assert source.offset(*source.units(len(text) // 2, encoding), encoding) <= len(text)

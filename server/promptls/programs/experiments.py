@@ -131,7 +131,7 @@ _RUN_ARGUMENTS: Final = frozenset({"dataset", "name", "backend", "concurrency", 
 def experiments_of(program: Program) -> dict[str, Function]:
     """Return the functions at the top level of a program that are experiments, by their names."""
     own = program.own_functions
-    return {node.name: node for node in own if program.decorator(node, ("experiment",)) is not None}
+    return {node.name: node for node in own if program.imports.decorator(node, ("experiment",)) is not None}
 
 
 def findings_in_experiments(program: Program, own: Mapping[str, Function]) -> Iterator[Finding]:

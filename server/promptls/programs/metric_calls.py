@@ -146,7 +146,7 @@ def findings_in_metrics(program: Program, metrics: Metrics) -> Iterator[Finding]
 
 def _metric(program: Program, function: Function) -> _Metric | None:
     """Return the metric that a decorated function is."""
-    decorator = program.decorator(function, METRIC_DECORATORS)
+    decorator = program.imports.decorator(function, METRIC_DECORATORS)
     called = program.library_name(decorator.func) if isinstance(decorator, ast.Call) else ""
     classes = classes_of(decorator) if decorator is not None and called == "discrete_metric" else None
     limits = limits_of(decorator) if decorator is not None and called == "numeric_metric" else None

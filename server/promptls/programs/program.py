@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -221,14 +221,6 @@ class Program:
         """Return the function at the top level that an expression names."""
         is_known = isinstance(node, ast.Name) and self.is_global(node)
         return self.top_functions.get(node.id) if is_known and isinstance(node, ast.Name) else None
-
-    def decorator(self, function: Function, names: Container[str]) -> ast.expr | None:
-        """Return the first decorator of a function that is one of the libraries' `names`."""
-        for decorator in function.decorator_list:
-            called = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if self.library_name(called) in names:
-                return decorator
-        return None
 
 
 def parse_program(text: str, path: Path) -> Program | None:

@@ -266,13 +266,6 @@ def _declared(snapshot: Snapshot, path: str, used: Mapping[str, Shape]) -> dict[
     }
 
 
-class Contract(NamedTuple):
-    """The names of the variables that a rendering reads; `is_whole` is False if some cannot be known."""
-
-    names: frozenset[str]
-    is_whole: bool
-
-
 class InputPlace(NamedTuple):
     """A position at which an input is read, in the file at `path`."""
 
@@ -294,12 +287,6 @@ class NeededInput:
     schema: Mapping[str, Any]
     declared: InputPlace | None
     places: tuple[InputPlace, ...]
-
-
-def contract_of(snapshot: Snapshot, path: str) -> Contract:
-    """Return what rendering the file at `path` reads from its data, including its includes."""
-    needs = needs_of(snapshot, path)
-    return Contract(frozenset(needs.by_name), needs.is_whole)
 
 
 def names_handed_on(snapshot: Snapshot, path: str) -> frozenset[str]:

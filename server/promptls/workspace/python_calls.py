@@ -362,7 +362,11 @@ def given_shape(node: ast.expr, scope: Scope, depth: int = 0) -> Shape:
             return _of_dict(node, scope, depth)
         case ast.Call(func=ast.Name(id=name)):
             function = scope.function_of(name)
-            made = function.returns if function is not None else ast.Name(_RETURNED.get(name, name))
+            made = (
+                function.returns
+                if isinstance(function, ast.FunctionDef)
+                else ast.Name(_RETURNED.get(name, name))
+            )
             return annotated_shape(made, scope)
         case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _IN_PLACE:
             bound = scope.value_of(value.id) if isinstance(value, ast.Name) else None
@@ -400,7 +404,7 @@ def _of_name(name: str, scope: Scope, depth: int) -> Shape:
     if value is not None:
         return given_shape(value, scope, depth + 1)
     function = scope.function_of(name)
-    if function is not None:
+    if isinstance(function, ast.FunctionDef):
         return KnownFunction(parameters=parameters_of(function), returned=_returned_shape(function, scope))
     failing = _failing_calls(scope.tree)
     passed = (

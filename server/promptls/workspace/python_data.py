@@ -63,10 +63,10 @@ def entries_of(node: ast.expr | None, scope: Scope, steps: int = 0) -> list[Data
             return _of_object(given, scope)
         case ast.Call(func=ast.Attribute(value=given, attr=method), args=[], keywords=[]) if method in _DUMPS:
             return _of_object(given, scope)
-        case ast.Call(func=ast.Name(id=name)):
-            return _returned(scope.function_of(name), scope, steps + 1)
-        case ast.Await(value=ast.Call(func=ast.Name(id=name))):
-            return _returned(scope.coroutine_function_of(name), scope, steps + 1)
+        case ast.Call(func=ast.Name(id=name)) | ast.Await(value=ast.Call(func=ast.Name(id=name))):
+            function = scope.function_of(name)
+            is_right = isinstance(function, ast.AsyncFunctionDef) is isinstance(node, ast.Await)
+            return _returned(function, scope, steps + 1) if is_right else None
     return None
 
 

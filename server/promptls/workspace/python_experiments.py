@@ -124,7 +124,7 @@ class _Reader:
         return PythonFindings(tuple(experiments), metrics, datasets, tuple(columns), loaded)
 
     def _is_experiment(self, node: ast.stmt) -> TypeGuard[Function]:
-        return isinstance(node, Function) and self._is_decorated(node, {"experiment"})
+        return isinstance(node, Function) and self._imports.decorator(node, {"experiment"}) is not None
 
     def _templates_named_outside(self) -> Iterator[str]:
         """Yield the texts that end like a template's path, in the module outside of its experiments."""
@@ -135,7 +135,7 @@ class _Reader:
     def _metrics(self) -> Iterator[PythonName]:
         for node in self._tree.body:
             if isinstance(node, Function):
-                if self._is_decorated(node, _METRICS):
+                if self._imports.decorator(node, _METRICS) is not None:
                     yield self._defined(node)
             elif (
                 isinstance(node, ast.Assign)
@@ -233,12 +233,6 @@ class _Reader:
         for target in node.targets:
             if isinstance(target, ast.Name):
                 yield PythonName(target.id, self._places.span(target), target.lineno - 1)
-
-    def _is_decorated(self, node: Function, names: Container[str]) -> bool:
-        return any(
-            self._meaning(each.func if isinstance(each, ast.Call) else each) in names
-            for each in node.decorator_list
-        )
 
     def _meaning(self, node: ast.expr) -> str:
         """Return the name in the two packages that an expression refers to: `experiment`, `Dataset`, ….

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -46,6 +46,14 @@ class Imports:
             package = self.modules.get(dotted_name(node.value))
             return (package, node.attr) if package else ("", "")
         return "", ""
+
+    def decorator(self, function: Function, names: Container[str]) -> ast.expr | None:
+        """Return the first decorator of a function that is one of the libraries' `names`."""
+        for decorator in function.decorator_list:
+            called = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if self.meaning(called)[1] in names:
+                return decorator
+        return None
 
 
 @lru_cache(maxsize=4)
@@ -160,8 +168,7 @@ class Scope:
         node = scope.node if scope is not None else None
         if scope is None or not isinstance(node, Function) or scope.values[name] != [None]:
             return []
-        bound = (self.module.function_of(node.name), self.module.coroutine_function_of(node.name))
-        if name in scope.touched or node not in bound:
+        if name in scope.touched or self.module.function_of(node.name) is not node:
             return []
         names = parameter_names(node)
         found: list[tuple[ast.expr, Scope]] = []
@@ -181,17 +188,8 @@ class Scope:
         scope = self.scope_of(name)
         return _named_class(scope, name) if scope is not None and scope.outer is None else None
 
-    def function_of(self, name: str) -> ast.FunctionDef | None:
+    def function_of(self, name: str) -> Function | None:
         """Return the function that a name is bound to, if it is bound once and has no decorators."""
-        node = self._bound_function(name)
-        return node if isinstance(node, ast.FunctionDef) else None
-
-    def coroutine_function_of(self, name: str) -> ast.AsyncFunctionDef | None:
-        """Return the `async` function that a name is bound to, if it is bound once and has no decorators."""
-        node = self._bound_function(name)
-        return node if isinstance(node, ast.AsyncFunctionDef) else None
-
-    def _bound_function(self, name: str) -> Function | None:
         scope = self.scope_of(name)
         if scope is None or len(scope.values[name]) != 1 or not isinstance(scope.node, ast.Module):
             return None

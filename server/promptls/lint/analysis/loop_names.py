@@ -26,7 +26,7 @@ from promptls.syntax.jinja.nodes import Attribute, Conditional, Name, Operation,
 from promptls.syntax.jinja.problems import expressions_in, loops_in, statement_of
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, typos_among
-from promptls.workspace.contract import contract_of, names_handed_on
+from promptls.workspace.contract import names_handed_on, needs_of
 
 _MIN_LENGTH: Final = 4
 """The minimum length of a name for another name to be considered a typo of it."""
@@ -137,7 +137,7 @@ def _abbreviations(file: File, binding: Binding, unknown: frozenset[str]) -> set
 def _names_read_elsewhere(file: File) -> frozenset[str]:
     """Return the loop variables that other files or broken tags may read."""
     names = file.template.names
-    if file.template.has_broken_tags or not contract_of(file.snapshot, file.path).is_whole:
+    if file.template.has_broken_tags or not needs_of(file.snapshot, file.path).is_whole:
         return names.bound_names("for")
     return names_handed_on(file.snapshot, file.path)
 

@@ -25,7 +25,7 @@ from promptls.syntax.jinja.nodes import (
 from promptls.syntax.jinja.problems import expressions_in, statement_of, tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
-from promptls.workspace.contract import contract_of, names_handed_on, targets
+from promptls.workspace.contract import names_handed_on, needs_of, targets
 
 OTHER_BINDINGS: Final = ("for", "with", "parameter", "macro", "import")
 """The kinds of bindings besides `set`."""
@@ -343,7 +343,7 @@ def _is_private(file: File, owner: str, uses: list[AttributeUse]) -> bool:
         return False
     if owner in names_handed_on(file.snapshot, file.path):
         return False
-    if not contract_of(file.snapshot, file.path).is_whole:
+    if not needs_of(file.snapshot, file.path).is_whole:
         return False
     return all(_only_includes(file, path) for path in file.snapshot.includers(file.path))
 

@@ -32,7 +32,6 @@ from promptls.workspace.contract import (
     NeededBy,
     calls_to,
     certain_place,
-    contract_of,
     function_names,
     include_chains,
     names_bound_at,
@@ -362,7 +361,7 @@ def unread(file: File, kind: str) -> Iterator[Binding]:
     if not unread_here:
         return
     may_be_imported = kind != "for" and bool(file.snapshot.includers(file.path))
-    if not contract_of(file.snapshot, file.path).is_whole:
+    if not needs_of(file.snapshot, file.path).is_whole:
         return
     read = names_handed_on(file.snapshot, file.path)
     if unread_here <= read:

@@ -183,7 +183,7 @@ from promptls.semantic.names.scopes import INJECTED
 from promptls.syntax.yaml.nodes import Mapping, Node, key_text, scalar_text
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
-from promptls.workspace.contract import contract_of, functions_path
+from promptls.workspace.contract import functions_path, needs_of
 
 
 @rule(severity="error", kinds=DECLARING_KINDS)
@@ -389,10 +389,10 @@ def unused_input(file: File) -> Iterator[Finding]:
     inputs = file.template.declarations.inputs
     if not inputs:
         return
-    contract = contract_of(file.snapshot, file.path)
-    if not contract.is_whole:
+    needs = needs_of(file.snapshot, file.path)
+    if not needs.is_whole:
         return
-    unread = [key for key in inputs if key.name not in contract.names and key.name not in INJECTED]
+    unread = [key for key in inputs if key.name not in needs.by_name and key.name not in INJECTED]
     if not unread:
         return
     expected = expected_keys(file.template)

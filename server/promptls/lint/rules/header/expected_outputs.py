@@ -109,7 +109,7 @@ from promptls.text.errors import parse_json
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
-from promptls.workspace.contract import contract_of, function_names
+from promptls.workspace.contract import function_names, needs_of
 
 
 class _Expecting(NamedTuple):
@@ -191,8 +191,8 @@ def _problem_of(file: File, name: str) -> str:
         if name in declarations.schemas:
             return ""
         return f"Prompt Poet refuses data without `{name}`, and `input_keys` does not have it"
-    contract = contract_of(file.snapshot, file.path)
-    if not contract.is_whole or name in contract.names:
+    needs = needs_of(file.snapshot, file.path)
+    if not needs.is_whole or name in needs.by_name:
         return ""
     return f"Prompt Poet refuses data without `{name}`, and nothing reads it"
 

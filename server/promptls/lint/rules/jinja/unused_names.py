@@ -112,7 +112,7 @@ from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name
 from promptls.syntax.jinja.problems import has_tag_problem, tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
-from promptls.workspace.contract import contract_of, names_handed_on
+from promptls.workspace.contract import names_handed_on, needs_of
 
 
 @rule(severity="warning", kinds=JINJA_KINDS)
@@ -167,7 +167,7 @@ def unused_macro(file: File) -> Iterator[Finding]:
         if binding.name in meant:
             continue  # a misspelled call of it is reported instead
         yield _finding(file, binding, f"nothing calls `{binding.name}`")
-    if file.snapshot.includers(file.path) or not contract_of(file.snapshot, file.path).is_whole:
+    if file.snapshot.includers(file.path) or not needs_of(file.snapshot, file.path).is_whole:
         return
     names = file.template.names
     called = names.bound_names("macro") & names.read_names - names_handed_on(file.snapshot, file.path)

@@ -58,7 +58,7 @@ from promptls.syntax.jinja.nodes import Name, walk
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.truncation.prefix_cache import CACHES
-from promptls.workspace.contract import contract_of
+from promptls.workspace.contract import needs_of
 
 CACHE: Final = CACHES["openai"]
 """The cache whose rules are used; the others need at least as long a prefix."""
@@ -104,7 +104,7 @@ def _tag_before(file: File, offset: int) -> tuple[Tag, int] | None:
 
 def _message(file: File, tag: Tag, change: PromptChange) -> str:
     statement = tag_tree(tag).statement
-    inputs = contract_of(file.snapshot, file.path).names
+    inputs = needs_of(file.snapshot, file.path).by_name
     names = [node.name for each in statement.expressions for node in walk(each) if isinstance(node, Name)]
     name = next((each for each in names if each in inputs), next(iter(names), None))
     text = f"the {change.tokens:,} tokens of fixed text after it"
