@@ -14,7 +14,7 @@ from promptls.ide.completion.members import declared_inputs, member_documentatio
 from promptls.ide.completion.yaml_keys import declared_documentation, key_documentation, piece_documentation
 from promptls.ide.completion.yaml_values import value_documentation
 from promptls.ide.hover.markdown import code, shown_value
-from promptls.ide.hover.names import described_text
+from promptls.ide.hover.names import described_text, signed, tag_text
 from promptls.lint.registry import RULES
 from promptls.rendering.file_rendering import FileRendering
 from promptls.semantic.kind import Kind
@@ -74,17 +74,6 @@ def documentation(
         return by_label(label)
     in_request = _IN_REQUEST.get(source)
     return in_request(request, label, where) if in_request is not None else ""
-
-
-def _signed(signature: builtins.Signature, text: str) -> str:
-    return f"```jinja\n{signature.text if signature.parameters else signature.name}\n```\n\n{text}".strip()
-
-
-def _tag(label: str) -> str:
-    if label.startswith("end"):
-        return builtins.end_documentation(label[3:])
-    fact = builtins.TAGS.get(label)
-    return fact.documentation if fact else ""
 
 
 def _expression(request: Request, label: str) -> str:
@@ -156,9 +145,11 @@ def _rule(label: str) -> str:
 
 
 _BY_LABEL: Final[dict[str, Callable[[str], str]]] = {
-    "tag": _tag,
-    "filter": lambda label: _signed(builtins.filter_signature(label), builtins.filter_documentation(label)),
-    "test": lambda label: _signed(builtins.test_signature(label), builtins.test_documentation(label)),
+    "tag": tag_text,
+    "filter": lambda label: signed(
+        "", builtins.filter_signature(label), builtins.filter_documentation(label)
+    ),
+    "test": lambda label: signed("", builtins.test_signature(label), builtins.test_documentation(label)),
     "operator": lambda label: _WORDS.get(label, ""),
     "words": lambda label: _WORDS.get(label, ""),
     "rule": _rule,

@@ -73,6 +73,21 @@ class CompletionItem:
         return self.text or self.label
 
 
+def call_item(
+    name: str, kind: ItemKind, rank: int, detail: str, *, takes_arguments: bool, parameters: str = ""
+) -> CompletionItem:
+    """Return an item with parentheses, and a placeholder between them if it takes arguments."""
+    return CompletionItem(
+        name,
+        kind,
+        rank,
+        text="" if takes_arguments else f"{name}()",
+        snippet=f"{name}($1)$0" if takes_arguments else "",
+        detail=detail,
+        parameters=parameters,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class CompletionList:
     """The items for a place.

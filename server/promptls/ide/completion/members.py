@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from promptls.datasets.dataset_files import open_dataset
 from promptls.dialects.prompt_poet.vocabulary import DICT_METHODS, RESERVED_INPUTS
 from promptls.ide import callables
-from promptls.ide.completion.items import CompletionItem, ItemKind, Request, TagPlace, place_in
+from promptls.ide.completion.items import CompletionItem, ItemKind, Request, TagPlace, call_item, place_in
 from promptls.ide.completion.tags import own_block_items
 from promptls.ide.hover.markdown import code
 from promptls.ide.hover.names import key_texts
@@ -125,17 +125,14 @@ def _bound_item(request: Request, name: str, binding: Binding) -> CompletionItem
 
 
 def _function(signature: Signature, detail: str, rank: int, *, required: bool = False) -> CompletionItem:
-    """Return a function with parentheses, and a placeholder between them if it takes arguments."""
     takes = required or bool(signature.parameters)
-    shown = ", ".join(each.text for each in signature.parameters)
-    return CompletionItem(
+    return call_item(
         signature.name,
         "function",
         rank,
-        text="" if takes else f"{signature.name}()",
-        snippet=f"{signature.name}($1)$0" if takes else "",
-        detail=detail,
-        parameters=f"({shown})",
+        detail,
+        takes_arguments=takes,
+        parameters=signature.parameter_list,
     )
 
 
@@ -376,18 +373,10 @@ def attribute_items(request: Request, target: Expression | None) -> Iterator[Com
         return
     if shape.kind == "mapping":
         for method in _MAPPING_METHODS:
-            takes = method == "get"
-            yield CompletionItem(
-                method,
-                "method",
-                _METHOD,
-                text="" if takes else f"{method}()",
-                snippet=f"{method}($1)$0" if takes else "",
-                detail="of a mapping",
-            )
+            yield call_item(method, "method", _METHOD, "of a mapping", takes_arguments=method == "get")
     elif shape.kind == "text":
         for method in _TEXT_METHODS:
-            yield CompletionItem(method, "method", _METHOD, snippet=f"{method}($1)$0", detail="of a text")
+            yield call_item(method, "method", _METHOD, "of a text", takes_arguments=True)
 
 
 def key_items(request: Request, target: Expression | None) -> Iterator[CompletionItem]:
@@ -438,14 +427,11 @@ def _of_name(request: Request, name: str) -> Iterator[CompletionItem]:
     binding = request.visible.bindings.get(name)
     if name == "loop" and binding is not None and binding.kind == "implied":
         for attribute in LOOP:
-            called = attribute in {"cycle", "changed"}
-            yield CompletionItem(
-                attribute,
-                "method" if called else "property",
-                _KNOWN if attribute in {"index", "first", "last", "length"} else _KNOWN + 2,
-                snippet=f"{attribute}($1)$0" if called else "",
-                detail="loop",
-            )
+            rank = _KNOWN if attribute in {"index", "first", "last", "length"} else _KNOWN + 2
+            if attribute in {"cycle", "changed"}:
+                yield call_item(attribute, "method", rank, "loop", takes_arguments=True)
+            else:
+                yield CompletionItem(attribute, "property", rank, detail="loop")
     elif binding is not None and binding.kind == "import":
         yield from _of_module(request, name)
     elif binding is not None and binding.kind == "set":
@@ -459,20 +445,11 @@ def _of_module(request: Request, name: str) -> Iterator[CompletionItem]:
         return
     for exported, binding in callables.exports_of(template).items():
         described = callables.exported_macro(request.snapshot, path, exported)
-        kind: ItemKind = "function" if binding.kind == "macro" else "variable"
         if described is None:
+            kind: ItemKind = "function" if binding.kind == "macro" else "variable"
             yield CompletionItem(exported, kind, _KNOWN + 5, detail=binding.kind)
-            continue
-        parameters = described.signature.parameters
-        yield CompletionItem(
-            exported,
-            kind,
-            _KNOWN,
-            text="" if parameters else f"{exported}()",
-            snippet=f"{exported}($1)$0" if parameters else "",
-            detail="macro",
-            parameters=f"({', '.join(each.text for each in parameters)})",
-        )
+        else:
+            yield _function(Signature(exported, described.signature.parameters), "macro", _KNOWN)
 
 
 def _of_namespace(request: Request, name: str, binding: Binding) -> Iterator[CompletionItem]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from promptls.ide.callables import exported_macro, exports_of
-from promptls.ide.completion.items import FIRST, CompletionItem, ItemKind, Request
+from promptls.ide.completion.items import FIRST, CompletionItem, ItemKind, Request, call_item
 from promptls.ide.symbols.jinja import block_names, family
 from promptls.lint.registry import RULES
 from promptls.semantic.names.file_names import chunk_bindings
@@ -73,7 +73,6 @@ def word_items(words: tuple[str, ...], rank: int = 10) -> Iterator[CompletionIte
 
 def _item(signature: builtins.Signature, detail: str, rank: int) -> CompletionItem:
     name = signature.name
-    shown = ", ".join(each.text for each in signature.parameters)
     needs = signature.needs_arguments
     return CompletionItem(
         name,
@@ -81,7 +80,7 @@ def _item(signature: builtins.Signature, detail: str, rank: int) -> CompletionIt
         rank,
         snippet=f"{name}($1)$0" if needs else "",
         detail=detail,
-        parameters=f"({shown})" if shown else "",
+        parameters=signature.parameter_list if signature.parameters else "",
         commits="" if needs else "|",
     )
 
@@ -243,7 +242,7 @@ def own_block_items(request: Request) -> Iterator[CompletionItem]:
     for path in family(request.snapshot, request.path):
         template = request.snapshot.template(path)
         for name in block_names(template) if template is not None else ():
-            yield CompletionItem(name, "method", _OWN, text=f"{name}()", detail=f"block of {Path(path).name}")
+            yield call_item(name, "method", _OWN, f"block of {Path(path).name}", takes_arguments=False)
 
 
 def _open_block(request: Request) -> str:
@@ -295,9 +294,7 @@ def imported_items(request: Request, name: str, taken: frozenset[str]) -> Iterat
             continue
         described = exported_macro(request.snapshot, target, exported)
         kind: ItemKind = "function" if described else "variable"
-        parameters = (
-            f"({', '.join(each.text for each in described.signature.parameters)})" if described else ""
-        )
+        parameters = described.signature.parameter_list if described else ""
         yield CompletionItem(
             exported, kind, 10 if described else 20, detail=binding.kind, parameters=parameters
         )

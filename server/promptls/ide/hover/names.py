@@ -137,7 +137,7 @@ def _in_tag(snapshot: Snapshot, path: str, tag: Tag, start: int, offset: int) ->
     statement = tag_tree(tag).statement
     place = offset - start
     if statement.keyword != "output" and statement.keyword_span.touches(place):
-        text = _tag_text(statement.keyword)
+        text = tag_text(statement.keyword)
         return Hover(statement.keyword_span.shifted(start), text) if text else None
     for imported in statement.imported:
         if imported.span.touches(place) or imported.alias_span.touches(place):
@@ -154,7 +154,8 @@ def _in_tag(snapshot: Snapshot, path: str, tag: Tag, start: int, offset: int) ->
     return None
 
 
-def _tag_text(keyword: str) -> str:
+def tag_text(keyword: str) -> str:
+    """Return the documentation of a tag by its keyword; empty for no keyword of a tag."""
     if keyword.startswith("end") and keyword[3:] in builtins.TAGS:
         return builtins.end_documentation(keyword[3:])
     fact = builtins.TAGS.get(keyword)
@@ -174,12 +175,12 @@ def _of_node(
     snapshot: Snapshot, path: str, node: nodes.Expression, place: int, offset: int
 ) -> tuple[Span, str] | None:
     if isinstance(node, nodes.Filter) and node.name_span.touches(place) and node.name in builtins.FILTERS:
-        return node.name_span, _signed(
-            "|", builtins.filter_signature(node.name), builtins.filter_documentation(node.name)
+        return node.name_span, signed(
+            "| ", builtins.filter_signature(node.name), builtins.filter_documentation(node.name)
         )
     if isinstance(node, nodes.Test) and node.name_span.touches(place) and node.name in builtins.TESTS:
-        return node.name_span, _signed(
-            "is", builtins.test_signature(node.name), builtins.test_documentation(node.name)
+        return node.name_span, signed(
+            "is ", builtins.test_signature(node.name), builtins.test_documentation(node.name)
         )
     if isinstance(node, nodes.Attribute) and node.name_span.touches(place) and node.name:
         text = _attribute_text(snapshot, path, node, offset)
@@ -208,9 +209,10 @@ def _argument(
     return None
 
 
-def _signed(before: str, signature: builtins.Signature, text: str) -> str:
+def signed(before: str, signature: builtins.Signature, text: str) -> str:
+    """Return the documentation of a filter or test below its signature."""
     shown = signature.text if signature.parameters else signature.name
-    return f"```jinja\n{before} {shown}\n```\n\n{text}".strip()
+    return f"```jinja\n{before}{shown}\n```\n\n{text}".strip()
 
 
 def _attribute_text(snapshot: Snapshot, path: str, node: nodes.Attribute, offset: int) -> str:

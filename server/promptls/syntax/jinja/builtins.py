@@ -119,7 +119,12 @@ class Signature:
     @property
     def text(self) -> str:
         """The signature on one line: `truncate(length=255, killwords=False)`."""
-        return f"{self.name}({', '.join(parameter.text for parameter in self.parameters)})"
+        return f"{self.name}{self.parameter_list}"
+
+    @property
+    def parameter_list(self) -> str:
+        """The parameters in parentheses."""
+        return f"({', '.join(parameter.text for parameter in self.parameters)})"
 
     @property
     def needs_arguments(self) -> bool:
