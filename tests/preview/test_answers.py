@@ -121,6 +121,17 @@ async def test_a_renamed_input_and_a_removed_one_have_values_in_the_last_commit(
     assert await compared(removed, "one: {body: Hello}\n") == "<TEXT><tone>"
 
 
+async def test_a_subject_may_contain_a_line_separator(tmp_path: Path, worker: RenderWorker) -> None:
+    snapshot, path = workspace(tmp_path)
+    git(tmp_path, "init")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-m", "Begin\u2028again")
+
+    found = await committed_rendering(snapshot, path, {}, worker.render)
+
+    assert [each["subject"] for each in found["others"] if each["date"]] == ["Begin\u2028again"]
+
+
 async def test_an_older_commit_or_another_prompt_can_be_compared(
     tmp_path: Path, worker: RenderWorker
 ) -> None:

@@ -24,7 +24,6 @@ from promptls.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from promptls.cli.checked import CheckedFile
-    from promptls.preview.preview_answers import Commit
 
 MAX_FINDINGS: Final = 50
 """The number of findings in the text of an answer."""
@@ -239,22 +238,18 @@ async def preview_changes(folder: Folder, arguments: Mapping[str, Any]) -> ToolR
     from promptls.preview.preview_answers import committed_prompt
 
     snapshot, job, sample = await asyncio.to_thread(_job, folder, arguments)
-    before = await committed_prompt(snapshot, job)
-    old = _succeeded(before.job, await _outcome(snapshot, before.job))
+    commit, former = await committed_prompt(snapshot, job)
+    old = _succeeded(former, await _outcome(snapshot, former))
     new = _succeeded(job, await _outcome(snapshot, job))
-    return _changes(job, sample, before.commit, old, new)
-
-
-def _changes(job: RenderJob, sample: Sample, commit: Commit, old: Rendering, new: Rendering) -> ToolResult:
-    path = shown_path(job.path)
-    difference = unified_diff(_messages(old), _messages(new), f"{commit.name}", "now", n=1, lineterm="")
+    path, name = shown_path(job.path), commit["name"]
+    difference = unified_diff(_messages(old), _messages(new), name, "now", n=1, lineterm="")
     diff = shorten_text("\n".join(difference), MAX_CHARACTERS)
     growth = new.tokens - old.tokens
-    heading = f"{path} with {sample.name}, since {commit.name} ({commit.subject}): {growth:+,} tokens"
+    heading = f"{path} with {sample.name}, since {name} ({commit['subject']}): {growth:+,} tokens"
     data = {
         "path": path,
         "sample": sample.name,
-        "commit": commit.name,
+        "commit": name,
         "tokens_before": old.tokens,
         "tokens": new.tokens,
         "changed": bool(diff),

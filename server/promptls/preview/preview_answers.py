@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -102,18 +102,17 @@ async def committed_rendering(
     sample = preview_result.sample_to_show(snapshot, path, choice)
     other = str(Path(path).with_name(against)) if against and has_prompt_name(against) else None
     if other is not None and Path(against or "").name == against and snapshot.exists(other):
-        commit = Commit(against, "", "")
+        commit = _version(against)
         job = preview_result.preview_job(snapshot, other, sample, choice)
         outcome = await render(_with_inputs(job, snapshot, placeholder_sample(snapshot, path)))
     else:
-        before = await committed_prompt(
+        commit, job = await committed_prompt(
             snapshot, preview_result.preview_job(snapshot, path, sample, choice), against
         )
-        commit = before.commit
-        outcome = await render(before.job)
+        outcome = await render(job)
     rendering = outcome if isinstance(outcome, Rendering) else None
     return {
-        "commit": {"name": commit.name, "subject": commit.subject, "date": commit.date},
+        "commit": commit,
         "rendering": None if rendering is None else preview_result.rendering_json(snapshot, path, rendering),
         "failure": preview_result.failure_json(outcome) if isinstance(outcome, RenderFailure) else None,
         "others": [*await _commits(path), *_neighbors(path)],
@@ -139,22 +138,28 @@ _MAX_VERSIONS: Final = 30
 
 async def _commits(path: str) -> list[preview_wire.CommitName]:
     """Return the latest commits that changed the file; none without git."""
-    form = "--format=%h%x00%s%x00%cI"
     try:
-        output = await run_git_async(
-            Path(path).parent, "log", f"-{_MAX_VERSIONS}", "--no-show-signature", form, "--", path
-        )
+        return await _log(Path(path).parent, f"-{_MAX_VERSIONS}", "--", path)
     except UserError:
         return []
-    lines = (line.split("\0") for line in output.splitlines())
-    return [{"name": name, "subject": subject, "date": date} for name, subject, date in lines]
+
+
+async def _log(folder: Path, *arguments: str) -> list[preview_wire.CommitName]:
+    """Return the commits that `git log` prints; raises UserError."""
+    form = "--format=%h%x00%s%x00%cI"
+    output = await run_git_async(folder, "log", "--no-show-signature", form, *arguments)
+    return [_version(*line.split("\0")) for line in output.split("\n") if line]
+
+
+def _version(name: str, subject: str = "", date: str = "") -> preview_wire.CommitName:
+    return {"name": name, "subject": subject, "date": date}
 
 
 def _neighbors(path: str) -> list[preview_wire.CommitName]:
     """Return the other prompt files of the folder."""
     names = sorted(each.name for each in Path(path).parent.iterdir() if has_prompt_name(str(each)))
     others = [name for name in names if name != Path(path).name]
-    return [{"name": name, "subject": "", "date": ""} for name in others[:_MAX_VERSIONS]]
+    return [_version(name) for name in others[:_MAX_VERSIONS]]
 
 
 MAX_ROWS: Final = 100
@@ -199,27 +204,10 @@ def _around(text: str, terms: list[str]) -> str:
 _MAX_FILES: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """A commit: its short hash, its subject, and its date in ISO 8601. Of a file, only the name is set."""
-
-    name: str
-    subject: str
-    date: str
-
-
-@dataclass(frozen=True, slots=True)
-class CommittedPrompt:
-    """The last commit, and the job that renders its version of the prompt."""
-
-    commit: Commit
-    job: RenderJob
-
-
 async def committed_prompt(
     snapshot: Snapshot, job: RenderJob, revision: str | None = None
-) -> CommittedPrompt:
-    """Return the prompt of `job` as of a commit, with its includes, and with the same data and limits.
+) -> tuple[preview_wire.CommitName, RenderJob]:
+    """Return a commit, and the prompt of `job` as of it, with its includes and the same data and limits.
 
     By default, that is the last commit. Raises UserError if git is missing, or there is no such commit, or
     the file is not in it.
@@ -234,18 +222,18 @@ async def committed_prompt(
         if current in seen:
             continue
         seen.add(current)
-        text = await _committed_text(top, commit.name, current)
+        text = await _committed_text(top, commit["name"], current)
         if text is not None:
             texts[current] = text
             waiting += _named_files(snapshot, job.path, text)
     if job.path not in texts:
-        which = "the last commit" if revision is None else f"the commit {commit.name}"
+        which = "the last commit" if revision is None else f"the commit {commit['name']}"
         raise UserError(f"{which} does not hold this file", FilePlace(path), "commit it once")
     version = snapshot
     for file, text in texts.items():
         version = version.with_open(file, source_of(file, text), 0)
     committed = replace(job, text=texts[job.path], unsaved={**job.unsaved, **texts})
-    return CommittedPrompt(commit, _with_inputs(committed, version, placeholder_sample(snapshot, job.path)))
+    return commit, _with_inputs(committed, version, placeholder_sample(snapshot, job.path))
 
 
 def _named_files(snapshot: Snapshot, path: str, text: str) -> list[str]:
@@ -260,16 +248,14 @@ def _named_files(snapshot: Snapshot, path: str, text: str) -> list[str]:
     return [os.path.normpath(os.path.join(folder, name)) for folder in folders for name in names]  # noqa: PTH118 - as text
 
 
-async def _commit(top: Path, path: str, revision: str | None) -> Commit:
-    arguments = ("log", "-1", "--no-show-signature", "--format=%h%x00%s%x00%cI")
+async def _commit(top: Path, path: str, revision: str | None) -> preview_wire.CommitName:
     try:
-        output = await run_git_async(top, *arguments, "--end-of-options", revision or "HEAD", "--")
+        [commit] = await _log(top, "-1", "--end-of-options", revision or "HEAD", "--")
     except UserError:
         if revision is not None:
             raise UserError(f"there is no prompt or commit `{revision}`", FilePlace(Path(path))) from None
         raise UserError("the repository has no commit yet", FilePlace(Path(path))) from None
-    name, subject, date = output.rstrip("\n").split("\0")
-    return Commit(name, subject, date)
+    return commit
 
 
 async def _committed_text(top: Path, commit: str, path: str) -> str | None:
