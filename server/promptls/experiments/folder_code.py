@@ -10,11 +10,9 @@ from typing import Any, Final
 from promptls.experiments.definition import define_experiment
 from promptls.experiments.experiment import Experiment
 from promptls.experiments.judging import possible_models
-from promptls.experiments.manifest import manifest_of
-from promptls.experiments.named_runs import find_run, find_unfinished
+from promptls.experiments.named_runs import former_run
 from promptls.experiments.python.request import python_request
 from promptls.experiments.run_protocol import RunRequest
-from promptls.experiments.unfinished import read_header
 from promptls.models.model_names import LOCAL_EMBEDDINGS
 from promptls.models.weights import LOCAL_MODELS
 from promptls.security.files import join_path
@@ -42,7 +40,7 @@ def code_of_run(request: RunRequest) -> FolderCode:
     code_defined = python_request(request)
     if code_defined is not None:
         return FolderCode((Path(code_defined.experiment.file).name,), tuple(request.models))
-    former = _former(request)
+    former = former_run(request)
     engine = request.engine
     if former is not None:
         file, header = former
@@ -82,7 +80,7 @@ def files_of_run(request: RunRequest) -> Iterator[Path]:
     """Yield the prompt, the Python file and the earlier run that the request refers to; raises UsageError."""
     if request.prompt:
         yield Path(request.prompt)
-    former = _former(request)
+    former = former_run(request)
     if former is not None:
         file, header = former
         yield file
@@ -94,7 +92,7 @@ def files_of_run(request: RunRequest) -> Iterator[Path]:
 
 def prompt_of_run(request: RunRequest) -> tuple[str, str | None]:
     """Return the prompt and the experiment of a run; those of a resumed or retried run are in its files."""
-    former = _former(request)
+    former = former_run(request)
     if former is None:
         return request.prompt, request.experiment
     file, header = former
@@ -103,14 +101,3 @@ def prompt_of_run(request: RunRequest) -> tuple[str, str | None]:
 
 def _prompt_of(file: Path, header: Mapping[str, Any]) -> Path:
     return join_path(file.parent, str(header.get("prompt")))
-
-
-def _former(request: RunRequest) -> tuple[Path, Mapping[str, Any]] | None:
-    """Return the file of the run that is resumed or retried, and its content."""
-    if request.resume is not None:
-        path = find_unfinished(request.resume).absolute()
-        return path, read_header(path)
-    if request.retry_errors is not None:
-        run = find_run(request.retry_errors)
-        return run.manifest.absolute(), manifest_of(run.manifest)
-    return None

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from promptls.experiments.history import (
     LOOKED_BACK,
@@ -26,16 +26,19 @@ from promptls.experiments.history import (
     runs_of,
     with_baseline,
 )
-from promptls.experiments.manifest import hash_of_text, prompt_stem, results_folder
+from promptls.experiments.manifest import hash_of_text, manifest_of, prompt_stem, results_folder
 from promptls.experiments.row_choice import chosen_rows
 from promptls.experiments.scores import RowResult, Score, Totals
-from promptls.experiments.unfinished import planned_results, unfinished_runs
+from promptls.experiments.unfinished import planned_results, read_header, unfinished_runs
 from promptls.metrics.metric import Metric
 from promptls.security.files import open_text
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.format import plural
 from promptls.text.suggest import did_you_mean
 from promptls.workspace.disk import ENDINGS, prompt_paths_by_folder
+
+if TYPE_CHECKING:
+    from promptls.experiments.run_protocol import RunRequest
 
 _MAX_FOLDERS: Final = 2_000
 """Maximum number of folders in which prompts are looked for."""
@@ -54,6 +57,20 @@ _CLASSES: Final = (
     ("good", "okay", "bad"),
 )
 """Common classes of discrete metrics, the good one first."""
+
+
+def former_run(request: RunRequest) -> tuple[Path, Mapping[str, Any]] | None:
+    """Return the file of the run that a request resumes or retries, and its manifest or header.
+
+    None if the request is for a new run. Raises `UsageError` if there is no such run.
+    """
+    if request.resume is not None:
+        path = find_unfinished(request.resume).absolute()
+        return path, read_header(path)
+    if request.retry_errors is not None:
+        run = find_run(request.retry_errors)
+        return run.manifest.absolute(), manifest_of(run.manifest)
+    return None
 
 
 def find_run(word: str, *, complete: bool = False) -> RunSummary:

@@ -19,7 +19,7 @@ from promptls.experiments.experiment import Experiment, override_values, with_en
 from promptls.experiments.history import RunSummary, last_runs, row_results
 from promptls.experiments.judging import judging_references, possible_models
 from promptls.experiments.manifest import changed_scoring, described_model, hash_of_file, manifest_of
-from promptls.experiments.named_runs import find_run, find_unfinished, run_to_retry
+from promptls.experiments.named_runs import find_unfinished, former_run, run_to_retry
 from promptls.experiments.plan import IsThere, Plan, parameters_of, plan_run
 from promptls.experiments.prompt_runner import FROM_THE_START, Continued
 from promptls.experiments.python.request import python_access, python_request
@@ -190,12 +190,10 @@ def requested_access(request: RunRequest) -> Access:
 
 def _requested(request: RunRequest) -> Experiment:
     """Return the experiment of the request, or of the run that it continues."""
-    if request.resume is not None:
-        path = find_unfinished(request.resume)
-        return _of_manifest(request, read_header(path), path.parent)
-    if request.retry_errors is not None:
-        run = find_run(request.retry_errors)
-        return _of_manifest(request, manifest_of(run.manifest), run.manifest.parent)
+    former = former_run(request)
+    if former is not None:
+        file, header = former
+        return _of_manifest(request, header, file.parent)
     return _defined(request, Path(request.prompt), request.experiment, request.models)
 
 

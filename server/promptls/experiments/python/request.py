@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from promptls.experiments.access import Access
-from promptls.experiments.manifest import manifest_of
-from promptls.experiments.named_runs import find_run, find_unfinished
+from promptls.experiments.named_runs import former_run
 from promptls.experiments.run_protocol import RunRequest
-from promptls.experiments.unfinished import read_header
 from promptls.models.model import ModelReference
 from promptls.models.model_names import find_model
 from promptls.security.files import join_path
@@ -48,12 +46,10 @@ def python_request(request: RunRequest) -> PythonRequest | None:
     retry. Python files are parsed, not executed. Raises UsageError for a
     file without such an experiment.
     """
-    if request.resume is not None:
-        path = find_unfinished(request.resume)
-        return _again(request, read_header(path), path.absolute().parent)
-    if request.retry_errors is not None:
-        run = find_run(request.retry_errors)
-        return _again(request, manifest_of(run.manifest), run.manifest.absolute().parent)
+    former = former_run(request)
+    if former is not None:
+        file, header = former
+        return _again(request, header, file.parent)
     if not request.prompt:
         return None
     prompt = Path(request.prompt)
@@ -61,9 +57,9 @@ def python_request(request: RunRequest) -> PythonRequest | None:
     if name is None:
         _check_declared(prompt, request.unsaved)
         return None
-    file, colon, function = name.rpartition(":")
-    if colon and file.endswith(".py"):
-        return PythonRequest(request, _in_file(join_path(prompt.parent, file), function))
+    program, colon, function = name.rpartition(":")
+    if colon and program.endswith(".py"):
+        return PythonRequest(request, _in_file(join_path(prompt.parent, program), function))
     project = find_project(prompt)
     declared = _declared(prompt, request.unsaved)
     if name in declared or name in project.settings.experiments:
