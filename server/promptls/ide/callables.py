@@ -196,19 +196,20 @@ def module_at(snapshot: Snapshot, path: str, offset: int, name: str) -> str | No
     found = tag_of(template, binding) if binding and binding.kind == "import" else None
     if found is None or found[1].keyword != "import":
         return None
-    return _target(snapshot, path, found[1])
+    return imported_template(snapshot, path, found[1])
 
 
 def _imported(snapshot: Snapshot, path: str, template: Template, binding: Binding) -> Described | None:
     found = tag_of(template, binding)
     if found is None or found[1].keyword != "from":
         return None
-    target = _target(snapshot, path, found[1])
+    target = imported_template(snapshot, path, found[1])
     original = next((each.name for each in found[1].imported if each.alias == binding.name), "")
     return exported_macro(snapshot, target, original) if target else None
 
 
-def _target(snapshot: Snapshot, path: str, statement: Statement) -> str | None:
+def imported_template(snapshot: Snapshot, path: str, statement: Statement) -> str | None:
+    """Return the file that a tag names with a text; None if there is none."""
     node = statement.template
     if not isinstance(node, Constant) or not isinstance(node.value, str):
         return None

@@ -13,7 +13,7 @@ from promptls.dialects.prompt_poet.vocabulary import ROLES
 from promptls.ide.completion.items import SETTING, CompletionItem, CompletionList, made
 from promptls.ide.completion.yaml_values import available_models, file_paths, options_of, python_metrics
 from promptls.ide.hover.markdown import Hover, code
-from promptls.ide.key_facts import Declared, declared_at, describe_type, model_keys_at
+from promptls.ide.key_facts import declared_at, describe_type, model_keys_at
 from promptls.lint.registry import RULES
 from promptls.models.providers import TABLE
 from promptls.settings.project import Project
@@ -96,16 +96,6 @@ def _place_in(text: str, offset: int) -> TomlPlace | None:
     end = rest.match(text, offset)
     keys = tuple(key for key in reader.path if isinstance(key, str))
     return TomlPlace(reader.expects, keys, Span(start, end.end() if end else offset), quote)
-
-
-def _declared_at(keys: Keys) -> Declared | None:
-    """Return what is declared for the setting at `keys`, through lists; None if there is no such setting."""
-    return declared_at(Project, keys)
-
-
-def _keys_at(keys: Keys) -> Mapping[str, KeyFact]:
-    """Return the keys that the table at `keys` may have."""
-    return model_keys_at(Project, keys)
 
 
 _FILES: Final = {"functions": (".py",), "dataset": (".csv", ".jsonl", ".ndjson", ".json", ".parquet")}
@@ -237,7 +227,7 @@ def _tables(root: Keys, written: str) -> Iterator[CompletionItem]:
     keys = tuple(name.strip().strip("\"'") for name in around)
     inside = keys[len(root) :] if keys[: len(root)] == root else ()
     if len(inside) > 1:
-        for name, fact in _keys_at(inside).items():
+        for name, fact in model_keys_at(Project, inside).items():
             if fact.describe_type == "mapping":
                 yield CompletionItem(f"{'.'.join(around)}.{name}", "module", 10, detail=_short(fact))
         return
@@ -250,9 +240,9 @@ def _tables(root: Keys, written: str) -> Iterator[CompletionItem]:
     before = "".join(f"{name}." for name in root)
     if root:
         yield CompletionItem(before.rstrip("."), "module", 5, detail="settings of promptls")
-    for name, fact in _keys_at(()).items():
+    for name, fact in model_keys_at(Project, ()).items():
         if fact.describe_type == "mapping":
-            label = f"{before}{name}{'.' if _keys_at((name, '')) else ''}"
+            label = f"{before}{name}{'.' if model_keys_at(Project, (name, '')) else ''}"
             yield CompletionItem(label, "module", 10, detail=_short(fact))
 
 
@@ -267,7 +257,7 @@ def _keys(path: str, text: str, place: TomlPlace) -> Iterator[CompletionItem]:
     if place.keys[:1] == ("models",) and place.keys[2:] == ("parameters",):
         for name, detail in _PARAMETERS.items():
             yield _key(name, "", detail, text, place)
-    for name, fact in _keys_at(place.keys).items():
+    for name, fact in model_keys_at(Project, place.keys).items():
         if fact.describe_type != "mapping" or place.keys:
             yield _key(name, fact.describe_type, _short(fact), text, place)
 
@@ -284,7 +274,7 @@ def _key(name: str, kind: str, detail: str, text: str, place: TomlPlace) -> Comp
 
 
 def _values(snapshot: Snapshot, path: str, text: str, place: TomlPlace) -> Iterator[CompletionItem]:
-    declared = _declared_at(place.keys)
+    declared = declared_at(Project, place.keys)
     kind = declared.type if declared is not None else str
     kind = get_args(kind)[0] if get_origin(kind) is list else kind
     if kind is bool and not place.quote:
@@ -328,7 +318,7 @@ def explain_setting(snapshot: Snapshot, path: str, offset: int) -> Hover | None:
             description = value_text(place.keys, name)
             return Hover(span, description) if description else None
         keys = (*place.keys, name)
-        if _declared_at(keys) is None and (description := _option_text(path, text, keys)):
+        if declared_at(Project, keys) is None and (description := _option_text(path, text, keys)):
             return Hover(span, description)
     return Hover(span, description) if keys and (description := setting_text(keys)) else None
 
@@ -377,7 +367,7 @@ def setting_text(keys: tuple[str, ...]) -> str:
             if rule
             else ""
         )
-    declared = _declared_at(keys) if keys else None
+    declared = declared_at(Project, keys) if keys else None
     if declared is None:
         return ""
     default = declared.default

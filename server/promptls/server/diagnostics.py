@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from promptls.rendering.file_rendering import FileRendering
     from promptls.server.context import Context
     from promptls.server.state.latest_runs import LatestRuns
+    from promptls.server.state.scan import WorkspaceScan
     from promptls.syntax.source import Source
     from promptls.text.positions import Span
     from promptls.workspace.snapshot import Snapshot
@@ -328,9 +329,10 @@ _NOT_REPORTED: Final[dict[str, Any]] = {"kind": "full", "resultId": "not reporte
 
 
 async def workspace_diagnostic(
-    context: Context, diagnostics: Diagnostics, params: types.WorkspaceDiagnosticParams
+    context: Context, diagnostics: Diagnostics, scan: WorkspaceScan, params: types.WorkspaceDiagnosticParams
 ) -> dict[str, Any]:
     """Report on each prompt file, and on each file that the client has diagnostics of."""
+    await scan.finished()
     previous = {path_of(each.uri): each.value for each in params.previous_result_ids}
     snapshot = context.snapshot
     paths = sorted({*snapshot.graph.paths, *snapshot.open_files, *previous})

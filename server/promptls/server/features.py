@@ -89,16 +89,6 @@ def _files_changed(session: Session, uris: Iterable[str]) -> None:
     session.documents.on_watched_files_changed([path_of(uri) for uri in uris])
 
 
-async def _workspace_diagnostic(session: Session, params: types.WorkspaceDiagnosticParams) -> Any:
-    await session.scan.finished()
-    return await diagnostics.workspace_diagnostic(session.context, session.diagnostics, params)
-
-
-async def _workspace_symbol(session: Session, params: types.WorkspaceSymbolParams) -> Any:
-    await session.scan.finished()
-    return await symbols.workspace_symbol(session.context, session.symbol_index, params)
-
-
 def _semantic_tokens_range(session: Session, params: types.SemanticTokensRangeParams) -> Any:
     lines = params.range.start.line, params.range.end.line
     return session.semantic_tokens.in_lines(path_of(params.text_document.uri), *lines)
@@ -143,7 +133,10 @@ FEATURES: Final = {
             inter_file_dependencies=True, workspace_diagnostics=True, work_done_progress=True
         ),
     ),
-    types.WORKSPACE_DIAGNOSTIC: Feature(_workspace_diagnostic, is_async=True),
+    types.WORKSPACE_DIAGNOSTIC: Feature(
+        lambda s, params: diagnostics.workspace_diagnostic(s.context, s.diagnostics, s.scan, params),
+        is_async=True,
+    ),
     # completion and hover
     types.TEXT_DOCUMENT_COMPLETION: Feature(
         lambda s, params: completion.completion(s.context, s.renderings, s.auxiliary, params),
@@ -193,7 +186,9 @@ FEATURES: Final = {
         lambda s, params: symbols.document_symbol(s.context, params)
     ),
     types.WORKSPACE_SYMBOL: Feature(
-        _workspace_symbol, lambda: types.WorkspaceSymbolOptions(work_done_progress=True), is_async=True
+        lambda s, params: symbols.workspace_symbol(s.context, s.symbol_index, s.scan, params),
+        lambda: types.WorkspaceSymbolOptions(work_done_progress=True),
+        is_async=True,
     ),
     types.WORKSPACE_SYMBOL_RESOLVE: Feature(lambda s, symbol: symbols.resolve_symbol(s.symbol_index, symbol)),
     types.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY: Feature(

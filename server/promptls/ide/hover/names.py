@@ -21,7 +21,7 @@ from promptls.semantic.flow.read_keys import access_path_of
 from promptls.semantic.flow.shapes import flow_of, resolved_at, shape_under
 from promptls.semantic.header import DeclaredInput
 from promptls.semantic.names.file_names import chunk_bindings
-from promptls.semantic.names.mentions import TemplateReference, mention_at
+from promptls.semantic.names.mentions import mention_at
 from promptls.semantic.names.scopes import Binding
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import Shape
@@ -141,8 +141,8 @@ def _in_tag(snapshot: Snapshot, path: str, tag: Tag, start: int, offset: int) ->
         return Hover(statement.keyword_span.shifted(start), text) if text else None
     for imported in statement.imported:
         if imported.span.touches(place) or imported.alias_span.touches(place):
-            name = statement.template
-            described = _imported(snapshot, path, statement.keyword, name, imported.name)
+            target = callables.imported_template(snapshot, path, statement)
+            described = callables.exported_macro(snapshot, target, imported.name) if target else None
             span = imported.span if imported.span.touches(place) else imported.alias_span
             return Hover(span.shifted(start), described_text(described)) if described else None
     tests = () if statement.loop_test is None else (statement.loop_test,)
@@ -160,15 +160,6 @@ def tag_text(keyword: str) -> str:
         return builtins.end_documentation(keyword[3:])
     fact = builtins.TAGS.get(keyword)
     return fact.documentation if fact else ""
-
-
-def _imported(
-    snapshot: Snapshot, path: str, keyword: str, template: nodes.Expression | None, name: str
-) -> callables.Described | None:
-    if not isinstance(template, nodes.Constant) or not isinstance(template.value, str):
-        return None
-    target = snapshot.resolve(path, TemplateReference(keyword, template.value, template.span))
-    return callables.exported_macro(snapshot, target, name) if target else None
 
 
 def _of_node(

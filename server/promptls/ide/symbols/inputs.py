@@ -375,11 +375,11 @@ def data_places(snapshot: Snapshot, path: str, template: Template, keys: DataKey
             yield Occurrence(str(file), span, "write", "data")
 
 
-def python_places(snapshot: Snapshot, path: str, name: str) -> Iterator[Occurrence]:
-    """Yield the places where Python code passes an input to the template at `path`."""
+def python_places(snapshot: Snapshot, path: str, keys: DataKeys) -> Iterator[Occurrence]:
+    """Yield the places where Python code passes an input, or a key of it, to the template at `path`."""
     for call in calls_to(snapshot, path):
-        program = snapshot.template(call.file) if name in call.keys else None
-        for span in python_key_spans(program.source.text, call, (name,)) if program is not None else ():
+        program = snapshot.template(call.file) if keys[0] in call.keys else None
+        for span in python_key_spans(program.source.text, call, keys) if program is not None else ():
             yield Occurrence(call.file, span, "write", "python")
 
 

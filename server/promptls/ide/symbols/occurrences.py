@@ -432,7 +432,7 @@ def _places_of_all(
             if in_data:
                 yield from inputs.data_places(snapshot, path, template, (name,))
                 yield from columns.column_use_places(snapshot, path, template, name)
-            yield from inputs.python_places(snapshot, path, name)
+            yield from inputs.python_places(snapshot, path, (name,))
 
 
 def _variable_places(path: str, variable: Variable) -> Iterator[Occurrence]:

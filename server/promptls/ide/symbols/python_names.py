@@ -118,14 +118,20 @@ def _modules(text: str) -> tuple[_Module, ...]:
     tree = parse_python(text)
     found: dict[_Module, None] = {}
     for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.Import):
-            found.update({_Module(tuple(each.name.split(".")), 0): None for each in node.names})
-        elif isinstance(node, ast.ImportFrom):
-            parts = tuple(node.module.split(".")) if node.module else ()
-            if parts:
-                found[_Module(parts, node.level)] = None
-            found.update({_Module((*parts, each.name), node.level): None for each in node.names})
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found[_Module(tuple(node.module.split(".")), node.level)] = None
+        found.update({module: None for module, _ in _imported_modules(node)})
     return tuple(found)
+
+
+def _imported_modules(node: ast.AST) -> Iterator[tuple[_Module, str]]:
+    """Yield the modules that an import may name, each with its name in the file."""
+    parts: tuple[str, ...] = ()
+    level = 0
+    if isinstance(node, ast.ImportFrom):
+        parts, level = tuple(node.module.split(".")) if node.module else (), node.level
+    for each in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
+        yield _Module((*parts, *each.name.split(".")), level), each.asname or each.name
 
 
 def _homes(snapshot: Snapshot, module: _Module, path: str) -> Iterator[str]:
@@ -214,21 +220,7 @@ def _through_module(
     places: PythonPlaces, nodes: list[ast.AST], name: str, modules: tuple[_Module, ...]
 ) -> Iterator[tuple[Span, Use]]:
     """Yield the uses of `module.name`, by the names of the modules in the file."""
-    known: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            known.update(
-                each.asname or each.name
-                for each in node.names
-                if _Module(tuple(each.name.split(".")), 0) in modules
-            )
-        elif isinstance(node, ast.ImportFrom):
-            parts = tuple(node.module.split(".")) if node.module else ()
-            known.update(
-                each.asname or each.name
-                for each in node.names
-                if _Module((*parts, each.name), node.level) in modules
-            )
+    known = {name for node in nodes for module, name in _imported_modules(node) if module in modules}
     for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr == name and ast.unparse(node.value) in known:
             end = places.span(node).end

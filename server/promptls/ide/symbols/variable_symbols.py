@@ -10,6 +10,7 @@ from promptls.ide.symbols.inputs import (
     DataKeys,
     data_places,
     inputs_beside,
+    python_places,
     yaml_key_spans,
 )
 from promptls.ide.symbols.symbol import Occurrence, Symbol
@@ -22,9 +23,8 @@ from promptls.semantic.template import Template
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Sequence, key_text, scalar_text
 from promptls.text.positions import Span
 from promptls.text.steps import Steps, finish
-from promptls.workspace.contract import calls_to, passes_data
+from promptls.workspace.contract import passes_data
 from promptls.workspace.macro_calls import above, below
-from promptls.workspace.python_calls import key_spans as python_key_spans
 from promptls.workspace.snapshot import Snapshot
 
 
@@ -322,14 +322,7 @@ def key_places(
         yield from key_places_in(template, path, key_path)
         if in_data:
             yield from data_places(snapshot, path, template, data_keys(key_path))
-        for call in calls_to(snapshot, path):
-            program = snapshot.template(call.file)
-            spans = (
-                python_key_spans(program.source.text, call, data_keys(key_path))
-                if program is not None
-                else ()
-            )
-            yield from (Occurrence(call.file, span, "write", "python") for span in spans)
+        yield from python_places(snapshot, path, data_keys(key_path))
 
 
 def key_places_in(template: Template, path: str, key_path: KeyPath) -> Iterator[Occurrence]:

@@ -130,9 +130,10 @@ _WORKSPACE_KINDS: Final = {
 
 
 async def workspace_symbol(
-    context: Context, symbol_index: SymbolIndex, params: types.WorkspaceSymbolParams
+    context: Context, symbol_index: SymbolIndex, scan: WorkspaceScan, params: types.WorkspaceSymbolParams
 ) -> list[types.WorkspaceSymbol] | list[types.SymbolInformation]:
     """Return the symbols that match the query, best match first; in parts if the client supports that."""
+    await scan.finished()
     token = params.partial_result_token
     found: list[tuple[int, str, PlacedSymbol]] = []
     slices = Slices()
