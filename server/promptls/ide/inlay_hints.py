@@ -87,11 +87,7 @@ def _part_hints(
         varied = varying(shown, placed.part.name) if not is_changed else None
         if rendered or varied:
             label = _rendered_label(rendered) if rendered else plural(0, "token")
-            tooltip = _rendered_tooltip(rendered, shown)
-            if varied is not None:
-                label = f"{label} ({varied.minimum:,}-{varied.maximum:,})"
-                tooltip = f"{tooltip}; {range_text(varied)}"
-            yield InlayHint(offset, label, tooltip)
+            yield _counted(offset, label, _rendered_tooltip(rendered, shown), varied)
         elif (tokens := latest.template_tokens.get(template_text(template, placed))) is not None:
             yield InlayHint(offset, f"~{plural(tokens, 'token')}", _template_tooltip(latest))
 
@@ -113,11 +109,18 @@ def _include_hints(
         count = f"{plural(len(parts), 'part')}, " if len(parts) > 1 else ""
         label = f"{count}{plural(sum(part.tokens for part in parts), 'token')}"
         tooltip = f"parts of `{PurePath(target).name}`, rendered with {_sample(shown)}"
-        varied = varying(shown, target)
-        if varied is not None:
-            label = f"{label} ({varied.minimum:,}-{varied.maximum:,})"
-            tooltip = f"{tooltip}; {range_text(varied)}"
-        yield InlayHint(_behind_tag(template, reference.span.start), label, tooltip)
+        offset = _behind_tag(template, reference.span.start)
+        yield _counted(offset, label, tooltip, varying(shown, target))
+
+
+def _counted(offset: int, label: str, tooltip: str, varied: PartRange | None) -> InlayHint:
+    if varied is None:
+        return InlayHint(offset, label, tooltip)
+    return InlayHint(
+        offset,
+        f"{label} ({varied.minimum:,}-{varied.maximum:,})",
+        f"{tooltip}; {range_text(varied)}",
+    )
 
 
 def _behind_tag(template: Template, offset: int) -> int:
@@ -156,9 +159,13 @@ def _rendered_label(parts: tuple[RenderedPart, ...]) -> str:
 
 def _rendered_tooltip(parts: tuple[RenderedPart, ...], latest: FileRendering) -> str:
     tokens = sum(part.tokens for part in parts)
+    return f"{plural(tokens, 'token')}{limit_share(tokens, latest)}, rendered with {_sample(latest)}"
+
+
+def limit_share(tokens: int, latest: FileRendering) -> str:
+    """Return the share of the token limit as the end of a sentence; empty if there is no limit."""
     limit = latest.token_limit
-    share = f", {tokens / limit:.0%} of the limit of {limit:,}" if limit else ""
-    return f"{plural(tokens, 'token')}{share}, rendered with {_sample(latest)}"
+    return f", {tokens / limit:.0%} of the limit of {limit:,}" if limit else ""
 
 
 def _template_tooltip(latest: FileRendering) -> str:

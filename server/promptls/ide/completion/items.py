@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple
@@ -105,13 +105,13 @@ class CompletionList:
     is_incomplete: bool = False
 
 
-def table_items(values: Mapping[str, str], rank: int = 10) -> Iterator[CompletionItem]:
-    """Yield the values of a table in order, with consecutive ranks."""
+def table_items(values: Iterable[str], rank: int = 10) -> Iterator[CompletionItem]:
+    """Yield values in order, with consecutive ranks."""
     for index, name in enumerate(values):
         yield CompletionItem(name, "enum", rank + index)
 
 
-def name_items(names: Mapping[str, Any], detail: str) -> Iterator[CompletionItem]:
+def name_items(names: Iterable[str], detail: str) -> Iterator[CompletionItem]:
     """Yield names of the file or its data in order, each with its description."""
     for index, name in enumerate(names):
         yield CompletionItem(name, "field", 10 + min(index, 80), detail=detail)

@@ -194,11 +194,11 @@ def evaluation_items(request: Request, path: tuple[str, ...]) -> Iterator[Comple
         yield from table_items(vocabulary.RETRIEVERS)
     elif path == ("inferencer", "type"):
         yield from table_items(vocabulary.INFERENCERS)
-        yield from table_items(dict.fromkeys(sorted(vocabulary.MORE_INFERENCERS), ""), 40)
-    elif path[:1] == ("meta_template",) and path[-1:] == ("role",):
+        yield from table_items(sorted(vocabulary.MORE_INFERENCERS), 40)
+    elif (path[:1] == ("meta_template",) and path[-1:] == ("role",)) or (
+        path[:1] == ("meta_template",) and path[-1:] == ("api_role",)
+    ):
         yield from table_items(vocabulary.DIALOGUE_ROLES)
-    elif path[:1] == ("meta_template",) and path[-1:] == ("api_role",):
-        yield from table_items(dict.fromkeys(vocabulary.DIALOGUE_ROLES, ""))
     elif path[:1] in {("ice_template",), ("prompt_template",)}:
         if path[1:] == ("type",):
             yield from table_items(vocabulary.TEMPLATE_TYPES)
@@ -209,7 +209,7 @@ def evaluation_items(request: Request, path: tuple[str, ...]) -> Iterator[Comple
                 vocabulary.MESSAGE_ROLES if "messages" in path else vocabulary.DIALOGUE_ROLES
             )
     elif path in {("reader_cfg", "input_columns", ITEM), ("reader_cfg", "output_column")}:
-        yield from name_items(dict.fromkeys(column_names(request)), "column")
+        yield from name_items(column_names(request), "column")
 
 
 _DATASETS: Final = (".csv", ".jsonl", ".ndjson", ".json", ".parquet")
@@ -234,7 +234,7 @@ def value_items(request: Request, path: KeyPath, *, in_header: bool) -> Iterator
         yield from name_items(dict.fromkeys([*declared_inputs(request), *read_inputs(request)]), "input")
     fact = keys_at(request.kind, path[:-1], in_header=in_header).get(path[-1]) if path else None
     if fact is not None and fact.describe_type == "yes or no":
-        yield from table_items({"true": "", "false": ""})
+        yield from table_items(("true", "false"))
 
 
 def is_list_of_values(request: Request, path: KeyPath, *, in_header: bool) -> bool:
@@ -292,24 +292,20 @@ def _schema_values(schema: Mapping[str, Any]) -> Iterator[CompletionItem]:
         if isinstance(value, (str, int, float)) and not isinstance(value, bool):
             yield CompletionItem(str(value), "enum", 10 + min(index, 80))
     if schema.get("type") == "boolean":
-        yield from table_items({"true": "", "false": ""})
+        yield from table_items(("true", "false"))
 
 
 def _undeclared(request: Request) -> Iterator[CompletionItem]:
     declared = declared_inputs(request)
     yield from name_items(
-        {name: None for name in read_inputs(request) if name not in declared}, "read, not declared"
+        (name for name in read_inputs(request) if name not in declared), "read, not declared"
     )
 
 
 def _outputs(request: Request) -> Iterator[CompletionItem]:
     declared = declared_inputs(request)
-    found = {key: None for each in request.declarations.examples for key in each.data if key not in declared}
-    yield from name_items({str(name): None for name in found}, "key of the examples")
-
-
-def _encodings(_request: Request) -> Iterator[CompletionItem]:
-    yield from table_items(dict.fromkeys(ENCODING_NAMES, ""))
+    keys = (str(key) for each in request.declarations.examples for key in each.data if key not in declared)
+    yield from name_items(dict.fromkeys(keys), "key of the examples")
 
 
 def _samples(request: Request) -> Iterator[CompletionItem]:
@@ -318,25 +314,13 @@ def _samples(request: Request) -> Iterator[CompletionItem]:
             yield item
 
 
-def _python_files(request: Request) -> Iterator[CompletionItem]:
-    yield from file_paths(str(Path(request.path).parent), (".py",))
-
-
-def _datasets(request: Request) -> Iterator[CompletionItem]:
-    yield from file_paths(str(Path(request.path).parent), _DATASETS)
-
-
-def _engines(_request: Request) -> Iterator[CompletionItem]:
-    yield from table_items(dict.fromkeys(get_args(Engine), ""))
-
-
 def _dataset_columns(request: Request) -> Iterator[CompletionItem]:
     """Yield the columns of the datasets of the file's experiments."""
     found: dict[str, None] = {}
     for declared in (request.declarations.settings.experiments or {}).values():
         known = known_columns(Path(request.path).parent / declared.dataset)
         found |= dict.fromkeys(known.columns)
-    yield from name_items({"response": None, **found}, "column")
+    yield from name_items(dict.fromkeys(["response", *found]), "column")
 
 
 _Source = Callable[[Request], Iterator[CompletionItem]]
@@ -344,9 +328,9 @@ _DECLARED: Final[dict[KeyPath, _Source]] = {
     ("input_keys", ITEM): _undeclared,
     ("output_key",): _outputs,
     ("output_type",): lambda _request: table_items(OUTPUT_TYPES),
-    ("encoding",): _encodings,
+    ("encoding",): lambda _request: table_items(ENCODING_NAMES),
     ("samples",): _samples,
-    ("functions",): _python_files,
+    ("functions",): lambda request: file_paths(str(Path(request.path).parent), (".py",)),
 }
 _METRIC: Final[dict[KeyPath, _Source]] = {
     ("use",): used_metric_items,
@@ -354,10 +338,10 @@ _METRIC: Final[dict[KeyPath, _Source]] = {
     ("embeddings",): model_items,
 }
 _EXPERIMENT: Final[dict[KeyPath, _Source]] = {
-    ("dataset",): _datasets,
+    ("dataset",): lambda request: file_paths(str(Path(request.path).parent), _DATASETS),
     ("models", ITEM): model_items,
     ("metrics", ITEM): metric_items,
-    ("engine",): _engines,
+    ("engine",): lambda _request: table_items(get_args(Engine)),
 }
 
 

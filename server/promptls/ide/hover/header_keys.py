@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +24,7 @@ from promptls.security.files import file_status, is_file
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.syntax.yaml.expected import ITEM
-from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, key_text
+from promptls.syntax.yaml.nodes import Node, Scalar, Sequence, key_text, scalar_text
 from promptls.text.errors import UsageError, UserError
 from promptls.text.escape import markdown_fence, markdown_prose, markdown_text
 from promptls.text.format import in_dollars, plural
@@ -45,10 +45,13 @@ def hover_header(
 ) -> Hover | None:
     """Return the hover text of the key at `offset` of the file's declarations."""
     tree = template.declarations.tree
-    found = _key_at(tree, offset, ()) if tree else None
+    found = _at(tree, offset) if tree else None
     if found is None:
-        return _hover_value(tree, offset) if tree else None
-    keys, entry = found
+        return None
+    keys, node, is_key = found
+    if not is_key:
+        text = known_value(keys, scalar_text(node) or "")
+        return Hover(node.span, text) if text else None
     in_header = template.header is not None
     form = form_of(template.declarations.data) if kind is Kind.OBJECT and not in_header else None
     fact = saved_key(form, keys) if form else fact_at(kind, keys, in_header=in_header)
@@ -63,42 +66,22 @@ def hover_header(
     if keys[0] == "experiments":
         texts += [_table(each) for each in runs() if len(keys) == 1 or keys[1] == each.name]
     text = "\n\n".join(text for text in texts if text)
-    return Hover(entry.key.span, text) if text else None
-
-
-def _key_at(node: Node, offset: int, above: tuple[str, ...]) -> tuple[tuple[str, ...], Entry] | None:
-    """Return the innermost key at `offset`, with the path to it."""
-    if isinstance(node, Sequence):
-        below = (*above, ITEM)
-        inside = (_key_at(item, offset, below) for item in node.items if item.span.touches(offset))
-        return next((found for found in inside if found), None)
-    for entry in node.entries if isinstance(node, Mapping) else ():
-        keys = (*above, key_text(entry) or "")
-        if entry.key.span.touches(offset):
-            return keys, entry
-        if entry.value.span.touches(offset) and (found := _key_at(entry.value, offset, keys)):
-            return found
-    return None
-
-
-def _hover_value(tree: Mapping, offset: int) -> Hover | None:
-    """Return the hover text of the value at `offset`, if it is one of a fixed set of values."""
-    node: Node = tree
-    keys: tuple[str, ...] = ()
-    while not isinstance(node, Scalar):
-        below: Node | None = None
-        if isinstance(node, Sequence):
-            below = next((item for item in node.items if item.span.touches(offset)), None)
-            keys = (*keys, ITEM)
-        else:
-            entry = next((entry for entry in node.entries if entry.value.span.touches(offset)), None)
-            if entry is not None:
-                below, keys = entry.value, (*keys, key_text(entry) or "")
-        if below is None:
-            return None
-        node = below
-    text = known_value(keys, node.text)
     return Hover(node.span, text) if text else None
+
+
+def _at(node: Node, offset: int, above: tuple[str, ...] = ()) -> tuple[tuple[str, ...], Node, bool] | None:
+    """Return the innermost key or scalar at `offset`, with the path to it, and whether it is a key."""
+    if isinstance(node, Scalar):
+        return above, node, False
+    if isinstance(node, Sequence):
+        below = [((*above, ITEM), item) for item in node.items]
+    else:
+        below = [((*above, key_text(entry) or ""), entry.value) for entry in node.entries]
+        for (keys, _), entry in zip(below, node.entries, strict=True):
+            if entry.key.span.touches(offset):
+                return keys, entry.key, True
+    inside = (_at(each, offset, keys) for keys, each in below if each.span.touches(offset))
+    return next((found for found in inside if found), None)
 
 
 def _table(runs: ExperimentRuns) -> str:
@@ -135,13 +118,17 @@ def hover_named(
     value = named_value_at(template, offset)
     if value is None:
         return None
+    texts: Iterable[str]
+    file = Path(file_beside(path, value.name))
     match value.kind:
+        case "dataset" | "samples" | "functions" if not is_file(file):
+            texts = [f"there is no file {code(file.name)} there"]
         case "dataset":
-            texts = _dataset(Path(file_beside(path, value.name)))
+            texts = _dataset(file)
         case "samples":
-            texts = _samples(snapshot, path, value)
+            texts = _samples(snapshot, path, file, value)
         case "functions":
-            texts = _functions(Path(file_beside(path, value.name)))
+            texts = _functions(file)
         case "metric":
             texts = _metric(snapshot, path, value)
         case "model":
@@ -168,9 +155,6 @@ def _size(file: Path) -> str:
 
 
 def _dataset(file: Path) -> Iterator[str]:
-    if not is_file(file):
-        yield f"there is no file {code(file.name)} there"
-        return
     known = known_columns(file)
     if known.failure is not None:
         yield f"the dataset cannot be read: {markdown_prose(known.failure.message)}"
@@ -182,11 +166,7 @@ def _dataset(file: Path) -> Iterator[str]:
     yield f"{plural(len(known.columns), 'column')}: {_names(known.columns)}"
 
 
-def _samples(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
-    file = Path(file_beside(path, value.name))
-    if not is_file(file):
-        yield f"there is no file {code(file.name)} there"
-        return
+def _samples(snapshot: Snapshot, path: str, file: Path, value: NamedValue) -> Iterator[str]:
     try:
         found = [each for each in samples_of(snapshot, path) if each.source == value.name]
     except UserError as failure:
@@ -198,9 +178,6 @@ def _samples(snapshot: Snapshot, path: str, value: NamedValue) -> Iterator[str]:
 
 
 def _functions(file: Path) -> Iterator[str]:
-    if not is_file(file):
-        yield f"there is no file {code(file.name)} there"
-        return
     found = [each for each in functions_in(str(file)) or () if each.signature]
     yield f"{plural(len(found), 'function')} that the template may call"
     if found:

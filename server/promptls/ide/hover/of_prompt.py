@@ -13,7 +13,7 @@ from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, ROLES, SECTION_K
 from promptls.ide.document_symbols import shown_path
 from promptls.ide.experiment_runs import ExperimentRuns, known_assessments
 from promptls.ide.hover.markdown import Hover, code, fact_text, sample_text
-from promptls.ide.inlay_hints import range_text
+from promptls.ide.inlay_hints import limit_share, range_text
 from promptls.rendering.file_rendering import (
     FileRendering,
     brought_in,
@@ -109,10 +109,10 @@ def _tokens(
     else:
         tokens = sum(part.tokens for part in became)
         parts = f" in {len(became)} parts" if len(became) > 1 else ""
-        lines.append(f"- rendered: {plural(tokens, 'token')}{parts}{_share(tokens, latest)}")
+        lines.append(f"- rendered: {plural(tokens, 'token')}{parts}{limit_share(tokens, latest)}")
         through = sum(part.tokens for part in rendering.parts if part.index <= became[-1].index)
         lines.append(
-            f"- up to here: {plural(through, 'token')} of {rendering.tokens:,}{_share(through, latest)}"
+            f"- up to here: {plural(through, 'token')} of {rendering.tokens:,}{limit_share(through, latest)}"
         )
         if not all(part.kept for part in became):
             lines.append(f"- cut by the token limit of {latest.token_limit:,}")
@@ -121,11 +121,6 @@ def _tokens(
         lines.append(f"- varies: {range_text(varied)}")
     lines.append(f"\nwith {sample_text(latest.sample)}, {latest.job.encoding}")
     return "\n".join(lines)
-
-
-def _share(tokens: int, latest: FileRendering) -> str:
-    limit = latest.token_limit
-    return f", {tokens / limit:.0%} of the limit of {limit:,}" if limit else ""
 
 
 def hover_include(
