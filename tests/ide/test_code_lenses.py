@@ -189,8 +189,8 @@ def test_what_can_be_run_follows_from_what_has_been_run_and_from_the_place() -> 
 
     def found(offset: int) -> list[tuple[str, str]]:
         return [
-            (each.kind, each.action.arguments["experiment"])
-            for each in run_actions(snapshot, PATH, offset, runs)
+            (kind, action.arguments["experiment"])
+            for kind, action in run_actions(snapshot, PATH, offset, runs)
         ]
 
     everywhere = [
@@ -208,6 +208,6 @@ def test_a_stopped_run_can_be_resumed() -> None:
     snapshot, _ = opened(PROMPT)
 
     assert lenses(stopped)[1:3] == ["Run first", "Resume: stopped after 4 of 48 rows"]
-    resume = next(run_actions(snapshot, PATH, 0, (stopped,)))
-    assert (resume.kind, resume.action.title) == ("resume", "Resume: stopped after 4 of 48 rows")
-    assert resume.action.arguments == {"experiment": "first", "resume": "20260101-000000-a"}
+    kind, resume = next(run_actions(snapshot, PATH, 0, (stopped,)))
+    assert (kind, resume.title) == ("resume", "Resume: stopped after 4 of 48 rows")
+    assert resume.arguments == {"experiment": "first", "resume": "20260101-000000-a"}

@@ -259,21 +259,13 @@ FIRST_ROWS = 5
 """The number of rows for the action that runs the first rows."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunAction:
-    """An action, and the suffix of its kind.
-
-    That is `example`, `resume`, `failing`, `complete`, `fresh`, `first`, `compare` or `leaveOneOut`.
-    """
-
-    kind: str
-    action: Action
-
-
 def run_actions(
     snapshot: Snapshot, path: str, offset: int, runs: tuple[ExperimentRuns, ...]
-) -> Iterator[RunAction]:
-    """Yield the actions for the file at `path`: for the example at `offset`, then for each experiment."""
+) -> Iterator[tuple[str, Action]]:
+    """Yield the actions for the file at `path`: for the example at `offset`, then for each experiment.
+
+    Each is preceded by the suffix of its kind.
+    """
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) not in RUNNABLE:
         return
@@ -281,23 +273,23 @@ def run_actions(
     examples = shows_examples(snapshot, path) if runs else False
     for each in runs:
         named = {"experiment": each.name}
-        yield from (RunAction("resume", action) for action in _resume(each))
+        yield from (("resume", action) for action in _resume(each))
         if each.last is not None:
             title = f"Run the failing rows of {each.name}"
-            yield RunAction("failing", Action(title, RUN, {**named, "rows": "failing"}))
+            yield "failing", Action(title, RUN, {**named, "rows": "failing"})
         if (partial := _partial_run(each)) is not None:
             title = f"Run the rows that the partial run of {each.name} left out"
-            yield RunAction("complete", Action(title, RUN, {**named, "complete": str(partial.results)}))
+            yield "complete", Action(title, RUN, {**named, "complete": str(partial.results)})
         if each.last is not None:
             title = f"Run {each.name} again, and ask the models for known answers too"
-            yield RunAction("fresh", Action(title, RUN, {**named, "fresh": True}))
+            yield "fresh", Action(title, RUN, {**named, "fresh": True})
         title = f"Run the first {FIRST_ROWS} rows of {each.name}"
-        yield RunAction("first", Action(title, RUN, {**named, "rows": str(FIRST_ROWS)}))
+        yield "first", Action(title, RUN, {**named, "rows": str(FIRST_ROWS)})
         if each.last is not None and each.last.previous is not None:
-            yield RunAction("compare", Action(f"Compare {each.name} with its run before", COMPARE, named))
+            yield "compare", Action(f"Compare {each.name} with its run before", COMPARE, named)
         if examples:
             title = f"Find the examples that earn their tokens in {each.name}"
-            yield RunAction("leaveOneOut", Action(title, LEAVE_ONE_OUT, named))
+            yield "leaveOneOut", Action(title, LEAVE_ONE_OUT, named)
 
 
 def _partial_run(runs: ExperimentRuns) -> RunSummary | None:
@@ -310,7 +302,7 @@ def _partial_run(runs: ExperimentRuns) -> RunSummary | None:
 
 def _on_example(
     snapshot: Snapshot, path: str, offset: int, runs: tuple[ExperimentRuns, ...]
-) -> Iterator[RunAction]:
+) -> Iterator[tuple[str, Action]]:
     from promptls.experiments.row_choice import one_example
 
     template = snapshot.template(path)
@@ -318,4 +310,4 @@ def _on_example(
         if example.span.touches(offset):
             for each in runs:
                 arguments = {"experiment": each.name, "rows": one_example(number)}
-                yield RunAction("example", Action(f"Run {each.name} on this example", RUN, arguments))
+                yield "example", Action(f"Run {each.name} on this example", RUN, arguments)

@@ -181,13 +181,6 @@ _has_named: Final = summary(lambda chunk: bool(_named(chunk)), any)
 
 
 WorkspaceSymbolKind = Literal["file", "part", "section", "macro", "block", "input"]
-_LISTED: Final[dict[str, WorkspaceSymbolKind]] = {
-    "part": "part",
-    "section": "section",
-    "macro": "macro",
-    "block": "block",
-    "input": "input",
-}
 
 
 class NamedSymbol(NamedTuple):
@@ -225,9 +218,9 @@ def shown_path(snapshot: Snapshot, path: str) -> str:
 
 def _listed(symbols: Iterable[DocumentSymbol], container: str) -> Iterator[NamedSymbol]:
     for symbol in symbols:
-        kind = _LISTED.get(symbol.kind)
-        if kind is not None:
-            yield NamedSymbol(symbol.name, kind, symbol.name_span, container)
+        match symbol.kind:
+            case "part" | "section" | "macro" | "block" | "input":
+                yield NamedSymbol(symbol.name, symbol.kind, symbol.name_span, container)
         inner = symbol.name if symbol.kind == "part" else container
         yield from _listed(symbol.children, inner)
 

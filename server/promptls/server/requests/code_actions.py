@@ -146,7 +146,7 @@ def _command_actions(
         commands += (CommandAction(f"Ask {default_model(context.snapshot, path)}", "promptls.ask", {}),)
     own = ((RUN, action) for action in (*commands, *contract_actions(context.snapshot, path, offset)))
     known = run_actions(context.snapshot, path, offset, runs.latest(path))
-    for kind, action in (*own, *((f"{RUN}.{each.kind}", each.action) for each in known)):
+    for kind, action in (*own, *((f"{RUN}.{kind}", action) for kind, action in known)):
         command = types.Command(action.title, action.command, arguments=[{"uri": uri, **action.arguments}])
         if not is_requested(kind, only):
             continue
