@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from promptls.lint.rule import Edit, Finding, Fix
+from promptls.programs.chat_requests import is_coroutine
 from promptls.programs.metric_prompts import SCORES
 from promptls.programs.program import Program, own_nodes, returned_values
 from promptls.programs.ragas_prompts import prompt_class
@@ -48,8 +49,14 @@ def findings_in_coroutines(program: Program, experiments: Mapping[str, Function]
 
 
 def _uncalled(program: Program, call: ast.Call) -> Iterator[Finding]:
-    """Yield a function that `asyncio.run` is given in place of its coroutine."""
+    """Yield a function that `asyncio.run` is given in place of its coroutine, and a list for `gather`."""
     match call:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="asyncio"), attr="gather"),
+            args=[ast.List() | ast.ListComp() as given],
+        ):
+            fix = Fix("Insert `*`", (Edit.insert(program.span(given).start, "*"),), preferred=True)
+            yield Finding(program.span(given), "`gather` takes coroutines, and no list of them", (fix,))
         case ast.Call(
             func=ast.Attribute(value=ast.Name(id="asyncio"), attr="run"), args=[ast.Name(id=name) as node]
         ):
@@ -108,7 +115,7 @@ class _Coroutines:
             case ast.Call(func=ast.Attribute(value=owner, attr=method) as function):
                 is_of_ragas = method in _METHODS or bool(prompt_class(self.program, node))
                 is_run = method == "arun" and isinstance(owner, ast.Name) and owner.id in self.experiments
-                if is_run or is_of_ragas:
+                if is_run or is_of_ragas or is_coroutine(self.program, node):
                     return _Coroutine(node, ast.unparse(function))
         return None
 

@@ -61,7 +61,7 @@ _ROLE_IN_NAME: Final = re.compile(
 """A name of a part that says who the author is."""
 
 
-_FOREIGN: Final = {
+FOREIGN_ROLES: Final = {
     "ai": "assistant",
     "bot": "assistant",
     "chatbot": "assistant",
@@ -76,7 +76,7 @@ _FOREIGN: Final = {
 
 def _misspelled(span: Span, message: str, name: str, roles: Iterable[str]) -> Finding:
     """Return the finding for an unknown role, with the role that it is called elsewhere or resembles."""
-    meant = _FOREIGN.get(name.casefold())
+    meant = FOREIGN_ROLES.get(name.casefold())
     if meant is None or meant not in roles:
         return misspelled(span, message, name, roles)
     return Finding.suggest(span, message, meant)
