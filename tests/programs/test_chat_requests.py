@@ -1,4 +1,4 @@
-"""Findings about requests through the packages of OpenAI and Anthropic."""
+"""Findings about requests through the package of OpenAI."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from promptls.settings.project import Project
 
 PROGRAM = """import asyncio
 import json
-from anthropic import Anthropic
 from openai import AsyncOpenAI, OpenAI
 from promptls import load
 
 client = OpenAI()
 waiting = AsyncOpenAI()
-claude = Anthropic()
 TOOL = {"type": "function", "function": {"name": "weather"}}
 
 def ask(text):
@@ -46,8 +44,7 @@ async def wait(messages):
 
 def others(messages):
     first = client.responses.create(model="gpt-4o-mini", input=messages)
-    last = claude.messages.create(model="claude", max_tokens=9, messages=messages)
-    return first.output_text, last.content[0].text
+    return first.output_text
 
 async def main(rows):
     return await asyncio.gather(*[wait(row) for row in rows])
@@ -80,7 +77,7 @@ def fixed(text: str) -> tuple[list[str], str]:
     ],
 )
 def test_a_wrong_request_and_its_fix(old: str, new: str, place: str | None) -> None:
-    """A mistake is found at its place, and its fix writes what the provider's package takes."""
+    """A mistake is found at its place, and its fix writes what the package takes."""
     assert old in PROGRAM
     places, after = fixed(PROGRAM.replace(old, new, 1))
     assert len(places) == 1
@@ -105,7 +102,6 @@ def test_a_wrong_request_and_its_fix(old: str, new: str, place: str | None) -> N
         ("answer.choices[0].message.tool_calls", 'answer["choices"]', '"choices"'),
         ("in chunks:\n        print(chunk", "in [1]:\n        print(chunks", "choices"),
         ("= client.chat", "= await client.chat", None),
-        ("max_tokens=9, ", "", "claude.messages.create"),
         ('create(model="gpt-4o-mini", messages=messages, stream', "create(messages=messages, stream", None),
     ],
 )
@@ -118,7 +114,7 @@ def test_a_wrong_request(old: str, new: str, place: str | None) -> None:
 
 
 def test_a_right_program_has_no_findings() -> None:
-    """Requests, messages and answers that the packages have are silent, and so are unknown clients."""
+    """Requests, messages and answers that the package has are silent, and so are unknown clients."""
     assert fixed(PROGRAM)[0] == []
     assert fixed(PROGRAM.replace("client = OpenAI()", "client = make()"))[0] == []
     assert fixed(PROGRAM.replace("temperature=0.2", "**options"))[0] == []

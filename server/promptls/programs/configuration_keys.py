@@ -44,6 +44,7 @@ _CONFIGURATIONS: Final[Mapping[str, frozenset[str]]] = {
     "eval_cfg": frozenset({"evaluator", "pred_role", "pred_postprocessor"}),
 }
 """The mappings of a dataset, and the keys that show which one a mapping is."""
+_OF_READERS: Final = frozenset({"input_columns", "output_column", "test_range", "train_range"})
 _PARTITIONED: Final = frozenset({"type", "out_dir", "strategy", "dataset_size_path", "keep_keys"})
 _OF_RUNS: Final[Mapping[str, frozenset[str]]] = {
     "NumWorkerPartitioner": _PARTITIONED | {"num_worker", "num_split", "min_task_size", "force_rebuild"},
@@ -89,6 +90,9 @@ def _wrong_keys(tree: ConfigurationTree) -> Iterator[Finding]:
             what, known = "an `infer_cfg` has no key", ("inferencer",)
         typos = [*_typos(node, what, known, tree.places)] or [*_misspelled_keys(node, tree.places)]
         yield from typos
+        for keyword in node.keywords if known is DATASET_KEYS and "reader_cfg" in keys else ():
+            if keyword.arg in _OF_READERS:
+                yield Finding(tree.span(keyword), f"`{keyword.arg}` is a key of the `reader_cfg`")
         if not typos and None not in keys and id(node) not in in_tables:
             is_inference = id(node) in inferences
             missing = _missing_key(

@@ -38,6 +38,8 @@ _ARGUMENTS: Final[Mapping[str, str]] = {
 """The functions of OpenCompass that clean answers and need an argument."""
 _WITHOUT_FIELDS: Final = frozenset({"abbr", "name", "path"})
 """The keys of a dataset whose texts have no fields of OpenCompass."""
+_OF_RUNS: Final = frozenset({"datasets", "models"})
+_OF_ITEMS: Final = frozenset({"type", "abbr", "infer_cfg"})
 _MIN_OPTIONS: Final = 2
 """The minimum number of options that a postprocessor or a text has."""
 _OPTION: Final = re.compile(r"(\w*?)([A-Z])", re.ASCII)
@@ -76,11 +78,12 @@ def _joined_texts(tree: ConfigurationTree) -> Iterator[Finding]:
     columns = {id(value) for name, value in tree.named_values if name == "input_columns"}
     for node in tree.nodes:
         items = node.elts if isinstance(node, ast.List | ast.Tuple) else []
-        if id(node) not in columns and (len(items) < _MIN_NAMES or not all(map(_is_word, items))):
+        if id(node) not in columns and not (items and all(map(_is_word, items))):
             continue
         places = [(each, tree.places.missing_comma(each)) for each in items]
         found = [(each, place) for each, place in places if place is not None]
-        for each, place in found if id(node) in columns or len(found) == 1 else ():
+        is_list = len(found) == 1 and len(items) + len(found) >= _MIN_NAMES
+        for each, place in found if id(node) in columns or is_list else ():
             if isinstance(each, ast.Constant):
                 fix = Fix("Insert a comma", (Edit(place, ","),), preferred=True)
                 what = "column" if id(node) in columns else "text"
@@ -101,6 +104,9 @@ def _tuples(tree: ConfigurationTree) -> Iterator[Finding]:
             labels = ", or labels with their texts" if keyword.arg == "template" else ""
             message = f"without labels, these braces make a set: a {keyword.arg} is a text{labels}"
             yield Finding(tree.span(keyword.value), message)
+    for braces in tree.all_of(ast.Set):
+        if {"role", "prompt"} & {*map(text_of, braces.elts)}:
+            yield Finding(tree.span(braces), "these braces make a set: a turn has `:` after its keys")
     for node in tree.all_of(ast.Assign):
         target, value = node.targets[0], node.value
         if not (isinstance(target, ast.Name) and target.id.endswith("_cfg") and isinstance(value, ast.Tuple)):
@@ -258,7 +264,7 @@ def _without_f(
 
 
 def _quoted_names(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield the texts of prompts that are the name of a variable with a text that nothing reads."""
+    """Yield the texts of prompts that are, or have in braces, the name of a text that nothing reads."""
     read = {node.id for node in tree.all_of(ast.Name) if isinstance(node.ctx, ast.Load)}
     texts = {
         name
@@ -271,6 +277,9 @@ def _quoted_names(tree: ConfigurationTree) -> Iterator[Finding]:
             fix = Fix.change_to(span, name, preferred=True)
             message = f"this text is the name of a variable, which nothing reads; did you mean `{name}`?"
             yield Finding(span, message, (fix,))
+        unread = [each for each in _FIELD.findall(name or "") if each in texts - read - tree.columns]
+        if unread and unread[0] not in _formatted_names(tree):
+            yield _without_f(tree, value, f"`{{{unread[0]}}}` reaches the model as it is", has_fix=False)
 
 
 def _doubled_names(text: ast.JoinedStr, names: frozenset[str], tree: ConfigurationTree) -> Iterator[Finding]:
@@ -345,7 +354,7 @@ def run_problems(tree: ConfigurationTree, names: Names, interpreter: Interpreter
     yield from _repeated_names(tree, names, interpreter)
     if not interpreter.missing:
         yield from _summarized_names(tree, names)
-    yield from _extended(tree)
+    yield from _extended(tree, names)
 
 
 def _unread_lists(tree: ConfigurationTree, names: Names) -> Iterator[Finding]:
@@ -454,18 +463,26 @@ def _summarized_names(tree: ConfigurationTree, names: Names) -> Iterator[Finding
                 yield Finding.suggest(place, message, meant, severity="warning")
 
 
-def _extended(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield the mapping of a dataset or model that extends a list, which gets only its keys."""
+def _extended(tree: ConfigurationTree, names: Names) -> Iterator[Finding]:
+    """Yield the mapping that extends a list, which gets only its keys, and the list that is appended."""
+    lists = {*_imported_lists(tree)} | {name for name, value in names.items() if isinstance(value, list)}
     for node in tree.nodes:
+        attribute = ""
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="extend") as method, args=[added]):
-                at = Span(tree.span(method).end - len("extend"), tree.span(method).end)
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="append" | "extend" as attribute) as method,
+                args=[added],
+            ):
+                at = Span(tree.span(method).end - len(attribute), tree.span(method).end)
                 fixes: tuple[Fix, ...] = (Fix.change_to(at, "append", preferred=True),)
             case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=added):
                 at, fixes = tree.span(added), _in_brackets(tree.span(added))
             case _:
                 continue
-        if name.endswith(("datasets", "models")) and {"type", "abbr", "infer_cfg"} & keys_of(added):
+        if attribute == "append" and name in _OF_RUNS and isinstance(added, ast.Name) and added.id in lists:
+            message = f"`{added.id}` is a list, and `{name}` a list of mappings"
+            yield Finding.suggest(at, message, "extend", preferred=True)
+        elif attribute != "append" and name.endswith(("datasets", "models")) and _OF_ITEMS & keys_of(added):
             message = f"this adds the keys of the mapping to `{name}`, and not the mapping"
             yield Finding(at, message, fixes)
 

@@ -46,7 +46,7 @@ from promptls.programs.ragas_prompts import findings_in_prompt_classes, findings
 from promptls.programs.ragas_samples import findings_in_samples
 from promptls.security.files import is_file
 from promptls.settings.project import Project
-from promptls.syntax.python_places import Function, argument, arguments, text_of
+from promptls.syntax.python_places import Function, argument, arguments, last_name, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest, only_typo
@@ -211,6 +211,10 @@ def _of_load(program: Program, call: ast.Call) -> Iterator[Finding]:
     yield from large_step(program, arguments(call))
     if call.args:
         yield from _path(program, call.args[0])
+        read = program.resolved(call.args[0])
+        if isinstance(read, ast.Call) and last_name(read.func) in {"read", "read_text"}:
+            message = "`load` takes the path of a template, and this is a text"
+            yield Finding(program.span(call.args[0]), message)
 
 
 def _path(program: Program, node: ast.expr) -> Iterator[Finding]:

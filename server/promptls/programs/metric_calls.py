@@ -186,6 +186,9 @@ def _values(program: Program, function: Function, metric: _Metric) -> Iterator[F
         elif isinstance(node, ast.Return):
             value = node.value
         for branch in (each for one in program.values_of(value) for each in _branches(one)):
+            if isinstance(branch, ast.Tuple) and isinstance(node, ast.Return):
+                message = "a metric returns one value; a `MetricResult` also has a reason"
+                yield Finding(program.span(branch), message)
             if metric.classes is not None:
                 yield from _value(program, branch, metric.classes)
             elif metric.limits is not None:

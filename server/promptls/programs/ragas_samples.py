@@ -17,7 +17,7 @@ from promptls.programs.program import (
     returned_values,
 )
 from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
-from promptls.syntax.python_places import Function, arguments, parameter_names, text_of
+from promptls.syntax.python_places import Function, arguments, last_name, parameter_names, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
@@ -57,6 +57,7 @@ def findings_in_samples(program: Program) -> Iterator[Finding]:
                     yield from samples.columns(row)
         if name == _DATASET:
             yield from samples.mixed(call)
+        yield from _misnamed_score(program, call)
         yield from samples.contexts(call)
         yield from samples.arguments(call)
         yield from samples.parts(call)
@@ -79,6 +80,24 @@ def _set_fields(program: Program) -> Iterator[Finding]:
             meant = _meant(node.attr, [*_model(name).model_fields])
             message = f"`{name}` has no field `{node.attr}`"
             yield Finding.suggest(program.places.attribute_span(node), message, meant)
+
+
+def _is_table(node: ast.expr | None) -> bool:
+    """Return whether an expression is a table of pandas that is read or made."""
+    name = last_name(node.func) if isinstance(node, ast.Call) else ""
+    return name == "DataFrame" or name in {"read_csv", "read_excel", "read_json", "read_parquet"}
+
+
+def _misnamed_score(program: Program, call: ast.Call) -> Iterator[Finding]:
+    """Yield a method of a metric whose words are those of another one in a different order."""
+    if not isinstance(call.func, ast.Attribute):
+        return
+    words, made = sorted(call.func.attr.split("_")), program.resolved(call.func.value)
+    if isinstance(made, ast.Call) and program.library_name(made.func) in METRIC_CLASSES:
+        for meant in _SCORES - {call.func.attr}:
+            if sorted(meant.split("_")) == words:
+                span = program.places.attribute_span(call.func)
+                yield Finding.suggest(span, f"a metric has no `{call.func.attr}`", meant, preferred=True)
 
 
 class _Samples:
@@ -303,8 +322,10 @@ class _Samples:
                 passed = self._arguments(call, name)
                 given += [passed[each] for each in self._scored[name] if each in passed]
         for sample in given:
-            if isinstance(self._resolved(sample), ast.Dict):
-                message = "a sample is a `SingleTurnSample`, and this is a mapping"
+            made = self._resolved(sample)
+            if isinstance(made, ast.Dict | ast.List | ast.ListComp):
+                kind = "mapping" if isinstance(made, ast.Dict) else "list"
+                message = f"a sample is a `SingleTurnSample`, and this is a {kind}"
                 yield Finding(self._program.span(sample), message)
 
     # -- columns of metrics -----------------------------------------------------------
@@ -333,7 +354,7 @@ class _Samples:
             return
         yield from self._no_dataset(call, given.get("dataset"))
         listed = self._resolved(given.get("metrics"))
-        yield from self._no_list(listed)
+        yield from self._no_list(given.get("metrics"), listed)
         metrics = listed.elts if isinstance(listed, ast.List) else []
         if table := self._table(given.get("dataset")):
             yield from self._unmet(metrics, [], table, set())
@@ -348,6 +369,9 @@ class _Samples:
         if dataset is not None and is_of_ragas and isinstance(made, ast.List | ast.ListComp | ast.Dict):
             kind = "mapping" if isinstance(made, ast.Dict) else "list"
             message = f"a dataset is an `EvaluationDataset`, and this is a {kind}"
+            yield Finding(self._program.span(dataset), message)
+        elif dataset is not None and is_of_ragas and _is_table(made):
+            message = "this is a table of pandas; `EvaluationDataset.from_pandas` makes a dataset of it"
             yield Finding(self._program.span(dataset), message)
 
     def _rows_of_dataset(self, node: ast.expr | None) -> list[ast.expr]:
@@ -426,9 +450,11 @@ class _Samples:
                 message = f"`{name}` has a list of texts for each row, and this is one text"
                 yield Finding(self._program.span(wrong), message)
 
-    def _no_list(self, metrics: ast.expr | None) -> Iterator[Finding]:
+    def _no_list(self, given: ast.expr | None, metrics: ast.expr | None) -> Iterator[Finding]:
         """Yield a metric in place of a list of metrics."""
-        if isinstance(metrics, ast.Call) and self._needed(metrics):
+        if isinstance(given, ast.Name) and self._program.library_name(given) in INSTANCES:
+            metrics = given
+        if isinstance(metrics, ast.Call | ast.Name) and self._needed(metrics):
             span = self._program.span(metrics)
             edits = (Edit.insert(span.start, "["), Edit.insert(span.end, "]"))
             yield Finding(span, "`metrics` is a list", (Fix("Put it into a list", edits, preferred=True),))
