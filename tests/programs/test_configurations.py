@@ -938,6 +938,33 @@ def test_datasets_in_a_loop_have_a_name_and_the_keys_of_a_table(
     assert (words == places) if places is not None else words[0].startswith("dict(type=D")
 
 
+def test_a_name_in_braces_is_that_of_a_text_which_nothing_reads() -> None:
+    text = one("'{hint} {question}'", before="hint = 'Think.'\n")
+    assert [words for _, words in found(text)] == ["'{hint} {question}'"]
+    assert found(text.replace("'{hint} {question}'", "f'{hint} {{question}}'")) == []
+    assert found(text.replace("'{hint} {question}'", "'{hint} {question}'.replace('{hint}', 'a')")) == []
+
+
+def test_the_range_of_rows_is_a_key_of_the_reader() -> None:
+    text = one("'Q: {question}'")
+    assert found(text.replace("type='D',", "type='D', test_range='[:9]',", 1)) == [
+        ("unknown-evaluation-key", "test_range")
+    ]
+
+
+def test_a_turn_is_no_set() -> None:
+    turn = "{'role': 'HUMAN', 'prompt': '{question}'}"
+    text = one(f"dict(round=[{turn}])")
+    assert found(text) == []
+    assert turn.replace(":", ",") in [words for _, words in found(text.replace(turn, turn.replace(":", ",")))]
+
+
+def test_a_list_of_datasets_extends_that_of_a_run() -> None:
+    text = one("'Q: {question}'") + "datasets = []\ndatasets.extend(q_datasets)\n"
+    assert found(text) == []
+    assert found(text.replace("extend", "append")) == [("unknown-evaluation-key", "append")]
+
+
 def test_the_keys_of_a_run_are_those_of_its_classes() -> None:
     imports = "from opencompass.partitioners import NumWorkerPartitioner\n"
     run = "infer = dict(partitioner=dict(type=NumWorkerPartitioner, num_worker=8))\n"

@@ -86,6 +86,7 @@ def test_a_coroutine_that_is_used_like_its_result_is_awaited(old: str, place: st
             [],
         ),
         ("await start", "start", ["start"]),
+        ("main(rows)", "faithful.single_turn_score(a)", ["single_turn_score"]),
         (
             "    return value\n",
             "    return value\n\nfrom ragas.async_utils import run as wait\nprint(wait(score(a)))\n",

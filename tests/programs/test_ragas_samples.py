@@ -59,12 +59,21 @@ def found(text: str) -> list[str]:
         ('ToolCall(name="block", args={"id": 4})', 'ToolCall(name="block")', "ToolCall"),
         ('HumanMessage(content="Block my card.")', '"Block my card."', "talk"),
         (', tool_calls=[ToolCall(name="block", args={"id": 4})]', "", "ToolMessage"),
+        ("single_turn_score(one)", "single_turn_score([one])", "[one]"),
+        ("evaluate(dataset,", "evaluate(pandas.read_csv(path),", "pandas.read_csv(path)"),
+        ("recall = ", "recall.ascore_single_turn(one)\nrecall = ", "ascore_single_turn"),
     ],
 )
 def test_a_wrong_field_is_found(old: str, new: str, place: str) -> None:
     assert found(PROGRAM) == []
     assert old in PROGRAM
     assert found(PROGRAM.replace(old, new, 1)) == [place]
+
+
+def test_metrics_are_a_list() -> None:
+    text = PROGRAM.replace("import ContextRecall,", "import faithfulness, ContextRecall,")
+    assert found(text.replace("[Faithfulness(), recall]", "[faithfulness]")) == []
+    assert found(text.replace("[Faithfulness(), recall]", "faithfulness")) == ["faithfulness"]
 
 
 def test_a_column_that_the_program_nowhere_names_is_missing() -> None:
