@@ -150,7 +150,7 @@ from promptls.semantic.flow.shapes import CertainUse, certain_uses, used_shapes
 from promptls.semantic.flow.uses import TEXT_FILTERS
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.chunk import Chunk
-from promptls.syntax.jinja.nodes import Attribute, Constant, Expression, Filter, Name, Operation
+from promptls.syntax.jinja.nodes import Attribute, Collection, Constant, Expression, Filter, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in, loops_in
 from promptls.text.positions import Span
 
@@ -200,7 +200,10 @@ def partial_filter(chunk: Chunk) -> Iterator[Finding]:
         is_rounded = last.name == "round" and "~" not in node.operators
         is_constant = isinstance(last.target, Constant) and last.name in _OF_CONSTANTS
         between = Span(others[-1].span.end, last.target.span.start).shifted(start)
-        if not (is_rounded or is_constant) or "(" in chunk.slice(between):
+        is_list = isinstance(last.target, Collection) and last.name in _OF_LISTS | {"join"}
+        if not (is_rounded or is_constant or (is_list and {*node.operators} == {"+"})) or "(" in chunk.slice(
+            between
+        ):
             continue
         if any(isinstance(each, Filter) and each.name in _OF_CONSTANTS for each in others):
             continue  # each operand has its filter
@@ -379,6 +382,9 @@ def iterated_text(chunk: Chunk, known: tuple[dict[str, type], frozenset[str]]) -
         if isinstance(source, Filter) and source.name in TEXT_FILTERS:
             message = f"`{source.name}` returns a text: the loop is over its characters"
             yield Finding(source.name_span.shifted(start), message)
+        elif isinstance(source, Name) and variables.get(source.name) is Markup:
+            message = f"`{source.name}` is set to a text: the loop is over its characters"
+            yield Finding(source.span.shifted(start), message, severity="hint")
         elif isinstance(source, Name) and source.name in texts:
             message = f"`{source.name}` is declared as a string: the loop is over its characters"
             yield Finding(source.span.shifted(start), message, severity="hint")

@@ -5,10 +5,11 @@ Reports
 - an `elif` with the condition of an earlier branch, alone or with `and`, or with one of its alternatives; a hint if the condition calls a function;
 - an `elif` that prints the condition of an earlier branch instead of its own;
 - an operand that the same `and` or `or` already has;
-- a text as a condition, or beside `and` or `or` in one, as in `tone == "formal" or "casual"`, and `not none`;
+- a text or a list as a condition, or beside `and` or `or` in one, as in `tone == "formal" or "casual"`, and `not none`;
 - a comparison of two constants, a list in quotes after `in`, and as a hint, `==` with a list of texts;
 - an `else`, if all branches print the same, and as a hint, an `elif` that prints the same as the branch before it;
-- comparisons that are never or always true together, as in `tone != "formal" or tone != "casual"`;
+- comparisons that are never or always true together, as in `tone != "formal" or tone != "casual"` and
+  `notes is not defined and notes`, and with capitals after `lower`, as in `tone | lower == "Formal"`;
 - a text in parentheses after `in`, as in `tone in ("formal")`, which is no tuple without a comma, and a
   condition with a comma outside of parentheses, which is a tuple and always true;
 - a text that occurs twice in a list after `in` or in the keys of a mapping;
@@ -311,7 +312,8 @@ def _joined(place: _Place, node: Operation, *, is_condition: bool) -> Iterator[F
     operator, last = node.operators[0], node.operands[-1]
     before = [each for operand in node.operands[:-1] for each in _operands(operand, operator)]
     for beside, text in ((node.operands[-2], last), (node.operands[1], node.operands[0])):
-        if is_condition and isinstance(text, Constant) and isinstance(text.value, str) and text.value:
+        is_text = isinstance(text, Constant) and isinstance(text.value, str) and text.value
+        if is_condition and (is_text or (isinstance(text, Collection) and text.items)):
             yield from _always_true(place, beside, text)
     if place.tokens(last) in {place.tokens(each) for each in before}:
         yield Finding(place.span(last), f"this `{operator}` already has this operand")
@@ -321,6 +323,10 @@ def _joined(place: _Place, node: Operation, *, is_condition: bool) -> Iterator[F
         message = f"with the comparison before it, this is {when} true; did you mean `{meant}`?"
         yield Finding(place.span(last), message)
     yield from _not_none(place, node.operands[-2], last)
+    for name in {_denied(each) for each in (*before, last)} - {None} if operator == "and" else ():
+        for each in (*before, last):
+            if isinstance(each, Name) and each.name == name:
+                yield Finding(place.span(each), f"this is never true, as `{name}` is empty beside it")
 
 
 def _of_comparison(place: _Place, node: Operation) -> Iterator[Finding]:
@@ -330,6 +336,12 @@ def _of_comparison(place: _Place, node: Operation) -> Iterator[Finding]:
         yield Finding(place.span(node), message)
     elif node.operators[0] in {"==", "!="}:
         yield from _with_list(place, node)
+        match node.operands:
+            case (Filter(name="lower" | "upper" as case), Constant(value=str() as text) as compared):
+                if text != (meant := getattr(text, case)()):
+                    message = f"`{case}` returns no such text"
+                    fix = f"{place.text(compared)[0]}{meant}{place.text(compared)[0]}"
+                    yield Finding.suggest(place.span(compared), message, fix)
     elif node.operators[0] in {"in", "not in"}:
         options = node.operands[1]
         if isinstance(options, Collection) and options.kind != "dict":
@@ -378,9 +390,11 @@ def _always_true(place: _Place, before: Expression, text: Expression) -> Iterato
     """Yield the finding for a text beside a comparison, to which it is not compared."""
     while isinstance(before, Operation) and before.operators[0] in {"and", "or"}:
         before = before.operands[-1]
-    if isinstance(before, Operation) and before.operators in {("==",), ("!=",)}:
+    signs = {("in",), ("not in",)} if isinstance(text, Collection) else {("==",), ("!=",)}
+    if isinstance(before, Operation) and before.operators in signs:
+        what = "list" if isinstance(text, Collection) else "text"
         meant = f"{place.text(before.operands[0])} {before.operators[0]} {place.text(text)}"
-        yield Finding.suggest(place.span(text), "a text is always true", meant)
+        yield Finding.suggest(place.span(text), f"a {what} is always true", meant)
 
 
 _OPPOSED: Final = {"and": ("==", "never", "or"), "or": ("!=", "always", "and")}

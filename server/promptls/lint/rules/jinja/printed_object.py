@@ -71,7 +71,8 @@ _MAPPING: Final = "a mapping"
 _MAPPINGS: Final = "a list of mappings"
 _LIST: Final = "a list"
 _KINDS: Final[dict[type, str]] = {dict: _MAPPING, list: _LIST}
-_LITERALS: Final = {"dict": _MAPPING, "list": _LIST}
+_TUPLE: Final = "a tuple, because of its comma"
+_LITERALS: Final = {"dict": _MAPPING, "list": _LIST, "tuple": _TUPLE}
 
 
 @chunk_fact
@@ -177,7 +178,7 @@ def _element(statement: Statement | None, inputs: Mapping[str, dict[str, Any]]) 
 def _printed_functions(file: File) -> Iterator[Finding]:
     """Yield the printed functions of Jinja that the file also calls, that of Prompt Poet, and a printed `loop`."""
     names = file.template.names
-    functions = (names.called_names & GLOBALS) | {"escape_special_characters", "loop"}
+    functions = (names.called_names & GLOBALS) | {"escape_special_characters", "loop", "super"}
     suspicious = (_whole_names(file.chunks) & functions) - names.all_bound_names
     for located in chunks_with(file.chunks, _whole_names, suspicious):
         for name, place in _whole(located.chunk):
@@ -320,6 +321,8 @@ def _kind_of(schema: Mapping[str, Any]) -> str | None:
 
 def _finding(span: Span, what: str) -> Finding:
     message = f"this is {what}: it is printed in the notation of Python"
+    if what == _TUPLE:
+        return Finding(span, message)
     added = 'join(", ")' if what == _LIST else "tojson"
     fix = Fix(f"Add `| {added}`", (Edit.insert(span.end, f" | {added}"),))
     return Finding(span, message, (fix,), severity="hint" if what == _LIST else "information")

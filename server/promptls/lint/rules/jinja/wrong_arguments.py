@@ -95,6 +95,7 @@ from promptls.syntax.jinja.nodes import (
 from promptls.syntax.jinja.problems import expressions_in, has_tag_problem, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span
+from promptls.text.suggest import nearest
 from promptls.workspace.contract import calls_to
 
 _RECURSIVE: Final = re.compile(r"\brecursive\s*[-+]?%\}$")
@@ -400,6 +401,7 @@ _FLAGS: Final = {
     ("wordwrap", "break_long_words"): "wrapstring",
 }
 """The parameters of filters that are true or false, and which later one a text in their place is meant for."""
+_SORTED_BY: Final = ("key", "value")
 _TOLERANT: Final = frozenset({"dictsort", "truncate", "wordwrap"})
 """The filters that take any text for true."""
 _PAIR: Final = 2
@@ -420,6 +422,10 @@ def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature)
             number = value.value.strip()
             fixes = (Fix.change_to(value.span, number, preferred=True),) if number.isdecimal() else ()
             yield Finding(value.span, f"`{name}` is a number, and this is a text", fixes)
+        elif (node.name, name) == ("dictsort", "by") and value.value not in _SORTED_BY:
+            meant = nearest(value.value, _SORTED_BY)
+            fixed = f'"{meant}"' if meant else None
+            yield Finding.suggest(value.span, "`by` is `key` or `value`", fixed, preferred=True)
         elif meant := _FLAGS.get((node.name, name)):
             message = (
                 f"this is the `{name}` of `{node.name}`, which is true or false; did you mean `{meant}`?"

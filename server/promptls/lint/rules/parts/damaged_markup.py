@@ -74,7 +74,7 @@ Use instead:
 Number of a list that occurs twice or is left out.
 
 Reports the item of a numbered list in a content that repeats the number of the item before it, or leaves one
-out: `1.`, `2.`, `2.`, or `1.`, `2.`, `4.`. The list begins with 1, its items have the same indentation, and no
+out: `1.`, `2.`, `2.`, or `1.`, `2.`, `4.`, and the heading of an example such as `Example 2:`. The list begins with 1, its items have the same indentation, and no
 branch or loop is between them.
 
 ## Why is this bad?
@@ -155,7 +155,8 @@ from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo
 
-_LOST: Final = re.compile("\ufffd+")
+_LOST: Final = re.compile("\ufffd+|[ÂÃ][\u00a0-\u00bf]|â€[^\\w\\s]")
+"""Lost characters, and those of UTF-8 that were read as Windows-1252."""
 
 
 @rule(severity="warning", kinds=DECLARING_KINDS)
@@ -168,12 +169,27 @@ def damaged_text(file: File) -> Iterator[Finding]:
             yield Finding(place, message, severity="error")
             return
         if not any(tag.kind == "comment" for tag in located.chunk.tags_at(span)):
-            yield Finding(place, "U+FFFD replaces a character that was lost")
+            meant = _decoded(located.chunk.slice(span))
+            message = (
+                "these are the bytes of one character"
+                if meant
+                else "U+FFFD replaces a character that was lost"
+            )
+            yield Finding.suggest(place, message, meant)
+
+
+def _decoded(text: str) -> str | None:
+    """Return the character whose bytes in UTF-8 a text has as characters of Windows-1252."""
+    try:
+        return text.encode("cp1252").decode("utf-8")
+    except UnicodeError:
+        return None
 
 
 @chunk_fact
 def _lost(chunk: Chunk) -> tuple[Span, ...]:
-    return tuple(Span(*match.span()) for match in _LOST.finditer(chunk.text))
+    found = () if chunk.text.isascii() else _LOST.finditer(chunk.text)
+    return tuple(Span(*each.span()) for each in found if "\ufffd" in each[0] or _decoded(each[0]))
 
 
 _TAG: Final = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w-]{2,40})>")
@@ -410,7 +426,10 @@ def _open_fence(chunk: Chunk, content: Content, text: str, fences: list[re.Match
         yield Finding(Span(*opening.span("mark")), message, severity="hint")
 
 
-_ITEM: Final = re.compile(r"^(?P<indent>[ ]*)(?P<number>\d{1,2})[.)](?=[ ]+\S)", re.MULTILINE)
+_ITEM: Final = re.compile(
+    r"^(?P<indent>[ ]*(?:[#*]+[ ]*)?(?:(?:Case|Example|Rule|Step)[ ]+)?)(?P<number>\d{1,2})(?:[.)](?=[ ]+\S)|:|(?=[ ]*$))",
+    re.MULTILINE,
+)
 _MIN_ITEMS: Final = 2
 """The minimum number of items before one for its number to be wrong."""
 
