@@ -65,6 +65,12 @@ class Fix:
         """Return the fix that replaces the span with the text."""
         return cls(f"Change to `{text}`", (Edit(span, text),), preferred)
 
+    @classmethod
+    def put_into_list(cls, span: Span, *, preferred: bool = True) -> Fix:
+        """Return the fix that puts brackets around a value."""
+        edits = (Edit.insert(span.start, "["), Edit.insert(span.end, "]"))
+        return cls("Put it into a list", edits, preferred)
+
     def shifted(self, by: int) -> Fix:
         """Return the fix with its edits moved by `by` characters."""
         return Fix(

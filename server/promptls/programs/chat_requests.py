@@ -120,18 +120,13 @@ def _request(program: Program, call: ast.Call) -> Iterator[Finding]:
             message = f"a request has no argument `{name}`"
             yield Finding.suggest(program.span(keyword), message, meant, preferred=True)
         elif name in _TYPES and (text_of(value) is not None or (name, type(value)) == ("tools", ast.Dict)):
-            fixes = _in_brackets(program, keyword.value) if isinstance(value, ast.Dict) else ()
+            fixes = (Fix.put_into_list(program.span(keyword.value)),) if isinstance(value, ast.Dict) else ()
             yield Finding(program.span(keyword.value), f"`{name}` is a {_TYPES[name]}", fixes)
     if "model" not in given and not is_open(call):
         yield Finding(program.span(call.func), "a request needs the name of a `model`")
     messages = given.get("messages")
     if messages is not None:
         yield from _messages(program, messages)
-
-
-def _in_brackets(program: Program, node: ast.expr) -> tuple[Fix, ...]:
-    span = program.span(node)
-    return (Fix("Add brackets", (Edit.insert(span.start, "["), Edit.insert(span.end, "]")), preferred=True),)
 
 
 def _messages(program: Program, given: ast.expr) -> Iterator[Finding]:
@@ -153,12 +148,11 @@ def _messages(program: Program, given: ast.expr) -> Iterator[Finding]:
                 yield Finding(program.places.attribute_span(called), message)
             case ast.List(elts=elements):
                 messages += elements
-            case ast.BinOp(left=left, op=ast.Add(), right=ast.Dict() as right):
-                message = "a message is added to the others in a list"
-                yield Finding(program.span(right), message, _in_brackets(program, right))
-                waiting.append(left)
             case ast.BinOp(left=left, op=ast.Add(), right=right):
                 waiting += [left, right]
+                if isinstance(right, ast.Dict):
+                    fix = Fix.put_into_list(span := program.span(right))
+                    yield Finding(span, "a message is added to the others in a list", (fix,))
     for each in messages:
         yield from _message(program, each)
 

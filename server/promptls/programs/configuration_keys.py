@@ -402,8 +402,7 @@ def _mappings(tree: ConfigurationTree) -> Iterator[Finding]:
         for value in values:
             if isinstance(value, ast.Call) and is_mapping(value) and len(keys_of(value) & _OF_DATASETS) > 1:
                 span = tree.span(value)
-                edits = (Edit.insert(span.start, "["), Edit.insert(span.end, "]"))
-                fixes = (Fix("Put it into a list", edits),) if len(values) == 1 else ()
+                fixes = (Fix.put_into_list(span, preferred=False),) if len(values) == 1 else ()
                 message = f"`{name}` is a list of datasets, and this is the mapping of one"
                 yield Finding(tree.span(value.func), message, fixes)
 

@@ -476,7 +476,7 @@ def _extended(tree: ConfigurationTree, names: Names) -> Iterator[Finding]:
                 at = Span(tree.span(method).end - len(attribute), tree.span(method).end)
                 fixes: tuple[Fix, ...] = (Fix.change_to(at, "append", preferred=True),)
             case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=added):
-                at, fixes = tree.span(added), _in_brackets(tree.span(added))
+                at, fixes = tree.span(added), (Fix.put_into_list(tree.span(added)),)
             case _:
                 continue
         if attribute == "append" and name in _OF_RUNS and isinstance(added, ast.Name) and added.id in lists:
@@ -485,8 +485,3 @@ def _extended(tree: ConfigurationTree, names: Names) -> Iterator[Finding]:
         elif attribute != "append" and name.endswith(("datasets", "models")) and _OF_ITEMS & keys_of(added):
             message = f"this adds the keys of the mapping to `{name}`, and not the mapping"
             yield Finding(at, message, fixes)
-
-
-def _in_brackets(span: Span) -> tuple[Fix, ...]:
-    edits = (Edit.insert(span.start, "["), Edit.insert(span.end, "]"))
-    return (Fix("Put it into a list", edits, preferred=True),)

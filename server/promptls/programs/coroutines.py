@@ -58,14 +58,6 @@ def _uncalled(program: Program, call: ast.Call) -> Iterator[Finding]:
             fix = Fix("Insert `*`", (Edit.insert(program.span(given).start, "*"),), preferred=True)
             yield Finding(program.span(given), "`gather` takes coroutines, and no list of them", (fix,))
         case ast.Call(
-            func=ast.Attribute(value=ast.Name(id="asyncio"), attr="run"),
-            args=[
-                ast.Call(func=ast.Attribute(attr="single_turn_score" | "multi_turn_score" as name) as method)
-            ],
-        ):
-            meant, message = name.replace("score", "ascore"), f"`{name}` returns no coroutine"
-            yield Finding.suggest(program.places.attribute_span(method), message, meant, preferred=True)
-        case ast.Call(
             func=ast.Attribute(value=ast.Name(id="asyncio"), attr="run"), args=[ast.Name(id=name) as node]
         ):
             if isinstance(program.function(node), ast.AsyncFunctionDef):

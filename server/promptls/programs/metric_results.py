@@ -10,7 +10,6 @@ from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.program import Program, binds, change_literal, own_nodes, suggest_literal
 from promptls.syntax.python_places import Function, key_read, last_name, text_of
 from promptls.text.format import in_code
-from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 from promptls.workspace.python_experiments import scored_by
 
@@ -34,8 +33,7 @@ class Results(NamedTuple):
 
 def findings_in_results(results: Results) -> Iterator[Finding]:
     """Yield scores without `await`, and comparisons of a value with one that the metric does not allow."""
-    for function in results.program.functions:
-        yield from _awaits(results, function)
+    yield from _awaits(results)
     for node in results.program.nodes:
         if isinstance(node, ast.Compare):
             sides = (node.left, node.comparators[0])
@@ -57,25 +55,26 @@ def _conditions(results: Results, test: ast.expr) -> Iterator[Finding]:
         yield Finding(results.program.span(tested), message)
 
 
-def _awaits(results: Results, function: Function) -> Iterator[Finding]:
+def _awaits(results: Results) -> Iterator[Finding]:
     """Yield `ascore` without `await` whose result is read, and `score` with it."""
     program = results.program
     read: dict[ast.expr | None, bool] = {}
-    for node in ast.walk(function):
+    for node in program.nodes:
+        call = _awaited(node)
         if isinstance(node, ast.Attribute) and node.attr in RESULT_FIELDS:
             values = program.values_of(node.value)
             if all(isinstance(each, ast.Call) and scored_by(each)[1] == "ascore" for each in values):
                 read |= dict.fromkeys(values, isinstance(node.value, ast.Name))
-        elif isinstance(node, ast.Await) and isinstance(node.value, ast.Call):
-            metric, method = scored_by(node)
-            is_of_sample = _is_sample_score(program, node.value)
+        elif isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            metric, method = scored_by(call)
+            is_of_sample = _is_sample_score(program, call)
             if is_of_sample or (method == "score" and _metric_named(results, metric)):
-                method = last_name(node.value.func)
-                end = program.span(node.value.func).end
-                name = ast.unparse(node.value.func)
-                awaited = method.replace("score", "ascore")
-                message = f"`{name}` returns no coroutine; `{awaited}` is the method to await"
-                yield Finding.suggest(Span(end - len(method), end), message, awaited, preferred=True)
+                awaited = call.func.attr.replace("score", "ascore")
+                span = program.places.attribute_span(call.func)
+                message = (
+                    f"`{ast.unparse(call.func)}` returns no coroutine; `{awaited}` is the method to await"
+                )
+                yield Finding.suggest(span, message, awaited, preferred=True)
     for call, is_alone in read.items():
         if isinstance(call, ast.Call):
             edit = Edit.insert(program.span(call).start, "await ")
@@ -83,6 +82,17 @@ def _awaits(results: Results, function: Function) -> Iterator[Finding]:
             fixes = (Fix("Insert `await`", (edit,), preferred=True),) if is_async and is_alone else ()
             message = f"without `await`, `{ast.unparse(call.func)}` returns a coroutine, which has no value"
             yield Finding(program.span(call.func), message, fixes)
+
+
+def _awaited(node: ast.AST) -> ast.expr | None:
+    """Return what `await` or `asyncio.run` waits for."""
+    match node:
+        case (
+            ast.Await(value=value)
+            | ast.Call(func=ast.Attribute(value=ast.Name(id="asyncio"), attr="run"), args=[value])
+        ):
+            return value
+    return None
 
 
 def _is_sample_score(program: Program, call: ast.Call) -> bool:

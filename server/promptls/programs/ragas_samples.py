@@ -38,6 +38,9 @@ _OLD_NAMES: Final[Mapping[str, str]] = {
 }
 """Other names of fields, such as those of Ragas before 0.2, and the fields."""
 _SCORES: Final = frozenset({"single_turn_score", "single_turn_ascore"})
+_METHODS: Final = {tuple(sorted(name.split("_"))): name for name in _SCORES}
+_TABLES: Final = frozenset({"DataFrame", "read_csv", "read_excel", "read_json", "read_parquet"})
+"""The functions of pandas that make a table."""
 _CHANGES: Final = frozenset({"extend", "insert", "update", "setdefault", "pop", "remove", "clear"})
 _UNKNOWN: Final = object()
 """A value that only running the program would reveal."""
@@ -82,22 +85,13 @@ def _set_fields(program: Program) -> Iterator[Finding]:
             yield Finding.suggest(program.places.attribute_span(node), message, meant)
 
 
-def _is_table(node: ast.expr | None) -> bool:
-    """Return whether an expression is a table of pandas that is read or made."""
-    name = last_name(node.func) if isinstance(node, ast.Call) else ""
-    return name == "DataFrame" or name in {"read_csv", "read_excel", "read_json", "read_parquet"}
-
-
 def _misnamed_score(program: Program, call: ast.Call) -> Iterator[Finding]:
     """Yield a method of a metric whose words are those of another one in a different order."""
-    if not isinstance(call.func, ast.Attribute):
-        return
-    words, made = sorted(call.func.attr.split("_")), program.resolved(call.func.value)
-    if isinstance(made, ast.Call) and program.library_name(made.func) in METRIC_CLASSES:
-        for meant in _SCORES - {call.func.attr}:
-            if sorted(meant.split("_")) == words:
-                span = program.places.attribute_span(call.func)
-                yield Finding.suggest(span, f"a metric has no `{call.func.attr}`", meant, preferred=True)
+    name = last_name(call.func)
+    meant = _METHODS.get(tuple(sorted(name.split("_"))), name)
+    if meant != name and isinstance(call.func, ast.Attribute):
+        span = program.places.attribute_span(call.func)
+        yield Finding.suggest(span, f"a metric has no `{name}`", meant, preferred=True)
 
 
 class _Samples:
@@ -370,7 +364,12 @@ class _Samples:
             kind = "mapping" if isinstance(made, ast.Dict) else "list"
             message = f"a dataset is an `EvaluationDataset`, and this is a {kind}"
             yield Finding(self._program.span(dataset), message)
-        elif dataset is not None and is_of_ragas and _is_table(made):
+        elif (
+            dataset is not None
+            and is_of_ragas
+            and isinstance(made, ast.Call)
+            and last_name(made.func) in _TABLES
+        ):
             message = "this is a table of pandas; `EvaluationDataset.from_pandas` makes a dataset of it"
             yield Finding(self._program.span(dataset), message)
 
@@ -456,8 +455,7 @@ class _Samples:
             metrics = given
         if isinstance(metrics, ast.Call | ast.Name) and self._needed(metrics):
             span = self._program.span(metrics)
-            edits = (Edit.insert(span.start, "["), Edit.insert(span.end, "]"))
-            yield Finding(span, "`metrics` is a list", (Fix("Put it into a list", edits, preferred=True),))
+            yield Finding(span, "`metrics` is a list", (Fix.put_into_list(span),))
 
     def _class(self, metric: ast.expr) -> Iterator[Finding]:
         """Yield the class of a metric in place of a metric."""

@@ -70,7 +70,7 @@ Use instead:
 Filter of the last operand only.
 
 Reports `round` after a product, quotient, sum or difference, and a filter of numbers or texts after a constant
-that is the last operand of an operator. In parentheses, nothing is reported.
+that is the last operand of an operator, such as `join` after a list that is added. In parentheses, nothing is reported.
 
 ## Why is this bad?
 
@@ -98,7 +98,7 @@ Use instead:
 Loop or list filter over a text or a number.
 
 Reports loops, and filters of lists such as `sort`, after a filter that returns a text, such as `join`. It is a hint
-for an input that is declared as a string. As
+for an input that is declared as a string, and for a variable that is set to a text with commas. As
 an error, reports loops and filters of lists or texts, such as `length`, of a number.
 
 ## Why is this bad?
@@ -148,6 +148,7 @@ from promptls.lint.rule import (
 )
 from promptls.semantic.flow.shapes import CertainUse, certain_uses, used_shapes
 from promptls.semantic.flow.uses import TEXT_FILTERS
+from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.nodes import Attribute, Collection, Constant, Expression, Filter, Name, Operation
@@ -352,10 +353,19 @@ _OF_SEQUENCES: Final = _OF_LISTS | {
 
 
 def _types_and_texts(file: File) -> tuple[dict[str, type], frozenset[str]]:
-    """Return the types of variables that the file sets, and the inputs that are declared as texts."""
-    inputs = file.template.declarations.inputs
-    texts = {key.name for key in inputs if key.schema.get("type") == "string"}
-    return types_of_variables(file), frozenset(texts - file.template.names.all_bound_names)
+    """Return the types of variables that the file sets, and the inputs and variables that are texts.
+
+    A text that the file sets has a comma: others may be meant as a list of characters.
+    """
+    inputs, names = file.template.declarations.inputs, file.template.names
+    texts = {key.name for key in inputs if key.schema.get("type") == "string"} - names.all_bound_names
+    types = types_of_variables(file)
+    for binding in names.bindings_of("set") if Markup in types.values() else ():
+        statement = statement_at(file.template, binding.span.start)
+        match statement.expressions if statement is not None else ():
+            case (Constant(value=str() as text),) if "," in text and types.get(binding.name) is Markup:
+                texts.add(binding.name)
+    return types, frozenset(texts)
 
 
 @rule(severity="warning", kinds=JINJA_KINDS)
@@ -368,7 +378,7 @@ def iterated_text(chunk: Chunk, known: tuple[dict[str, type], frozenset[str]]) -
             case Filter(name=name, target=Name(name=text) as target) if (
                 text in texts and name in _OF_LISTS | {"join"}
             ):
-                message = f"`{text}` is declared as a string: `{name}` works on its characters"
+                message = f"`{text}` is a text: `{name}` works on its characters"
                 yield Finding(target.span.shifted(start), message, severity="hint")
             case Filter(name=name, target=Filter(name=inner)) if name in _OF_LISTS and inner in TEXT_FILTERS:
                 message = f"`{inner}` returns a text: `{name}` works on its characters"
@@ -382,11 +392,8 @@ def iterated_text(chunk: Chunk, known: tuple[dict[str, type], frozenset[str]]) -
         if isinstance(source, Filter) and source.name in TEXT_FILTERS:
             message = f"`{source.name}` returns a text: the loop is over its characters"
             yield Finding(source.name_span.shifted(start), message)
-        elif isinstance(source, Name) and variables.get(source.name) is Markup:
-            message = f"`{source.name}` is set to a text: the loop is over its characters"
-            yield Finding(source.span.shifted(start), message, severity="hint")
         elif isinstance(source, Name) and source.name in texts:
-            message = f"`{source.name}` is declared as a string: the loop is over its characters"
+            message = f"`{source.name}` is a text: the loop is over its characters"
             yield Finding(source.span.shifted(start), message, severity="hint")
         elif type_of(source, variables.get) in NUMBERS:
             yield _counting(source.span.shifted(start))

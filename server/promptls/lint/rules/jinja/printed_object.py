@@ -2,7 +2,7 @@
 
 Reports a tag that prints the result of a method such as `append`: the method returns nothing, and the tag
 prints `None`. Reports a macro or a function that is printed and not called, a printed `loop`, and what `cycler`, `joiner`,
-`namespace` and `range` return. Also reports mappings and lists that are printed as part of a text. The severity of mappings
+`namespace` and `range` return. Also reports mappings, tuples and lists that are printed as part of a text. The severity of mappings
 and lists of mappings is information, if `input_keys` declares them or all samples have them. Other lists,
 and mappings and lists that the file itself sets, are hints.
 

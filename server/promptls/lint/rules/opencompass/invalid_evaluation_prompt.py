@@ -61,6 +61,7 @@ from promptls.dialects.opencompass.vocabulary import (
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import BLANK, added_entry, as_list, is_flow, key_after, without_entry
 from promptls.lint.rule import EVALUATION_KINDS, Edit, Finding, Fix, Severity, each_chunk, rule
+from promptls.lint.rules.parts.unknown_role import FOREIGN_ROLES
 from promptls.semantic.evaluation_file import (
     DeclaredMetaTemplate,
     Evaluation,
@@ -304,7 +305,7 @@ def _missing_argument(
 
 def _message_role(found: Finding, value: Node) -> Finding:
     role = value.text if isinstance(value, Scalar) else ""
-    meant = {"human": "user", "bot": "assistant"}.get(role.lower(), role.lower())
+    meant = FOREIGN_ROLES.get(role.lower(), role.lower())
     if meant in MESSAGE_ROLES:
         return Finding.suggest(found.span, found.message, meant, preferred=True)
     return misspelled(found.span, found.message, role, MESSAGE_ROLES)

@@ -47,7 +47,8 @@ Reports a `{field}` in a template of an evaluation prompt that is neither one of
 `reader_cfg`, nor its `output_column`, nor an input that the file declares; and a column that Jinja
 prints, as `{{ column }}`, before OpenCompass sees it; and a prompt without any field, or whose columns are
 all in the last turn of `BOT`, which chat models write themselves. If no reader names its columns, nothing is
-reported. Of the `input_columns` themselves, it reports typos, and commas in a text. In a configuration in
+reported. Of the `input_columns` themselves, it reports typos, and commas in a text. An escaped line break in a
+text without double quotes is reported too. In a configuration in
 Python, it also reports the prompt of a judge that shows the right answer, and not that of the model.
 
 ## Why is this bad?
@@ -288,12 +289,24 @@ def _in_text(written: ScalarSource, names: _Names) -> tuple[Finding, ...]:
         *_foreign(written, names),
         *_taken(written, names.columns),
         *_option_twice(written),
+        *_unescaped(written),
     )
 
 
 _OPTION: Final = re.compile(r"(?:^|[^A-Za-z0-9]|\\n)([A-Z1-9])[.):\uff0e\u3001]\s*$")
 """The letter of an option in front of its field."""
 _LETTER: Final = re.compile(r"[A-Z]")
+
+
+_ESCAPE: Final = re.compile(r"(?<!\\)\\n(?![a-z])")
+
+
+def _unescaped(written: ScalarSource) -> Iterator[Finding]:
+    """Yield the first escaped line break of a text that is not in double quotes, where it is no line break."""
+    match = None if written.style == '"' else _ESCAPE.search(written.text)
+    if match is not None:
+        message = "the model gets these two characters: only in double quotes, they are a line break"
+        yield Finding(Span(*match.span()), message)
 
 
 def _option_twice(written: ScalarSource) -> Iterator[Finding]:

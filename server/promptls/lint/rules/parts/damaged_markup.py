@@ -5,7 +5,8 @@
 Characters that were lost because a file is not UTF-8.
 
 Reports prompt files that are not UTF-8, and the character U+FFFD, which programs put in place of bytes that
-they cannot read. In a comment, that character is not reported.
+they cannot read, and characters such as `â€™` and `Ã©`, which are the bytes of one in UTF-8 that were read as
+Windows-1252. In a comment, none is reported.
 
 ## Why is this bad?
 
@@ -169,27 +170,16 @@ def damaged_text(file: File) -> Iterator[Finding]:
             yield Finding(place, message, severity="error")
             return
         if not any(tag.kind == "comment" for tag in located.chunk.tags_at(span)):
-            meant = _decoded(located.chunk.slice(span))
+            meant = located.chunk.slice(span).encode("cp1252", "ignore").decode("utf-8", "ignore")
             message = (
-                "these are the bytes of one character"
-                if meant
-                else "U+FFFD replaces a character that was lost"
+                "these are bytes of one character" if meant else "U+FFFD replaces a character that was lost"
             )
-            yield Finding.suggest(place, message, meant)
-
-
-def _decoded(text: str) -> str | None:
-    """Return the character whose bytes in UTF-8 a text has as characters of Windows-1252."""
-    try:
-        return text.encode("cp1252").decode("utf-8")
-    except UnicodeError:
-        return None
+            yield Finding.suggest(place, message, meant or None)
 
 
 @chunk_fact
 def _lost(chunk: Chunk) -> tuple[Span, ...]:
-    found = () if chunk.text.isascii() else _LOST.finditer(chunk.text)
-    return tuple(Span(*each.span()) for each in found if "\ufffd" in each[0] or _decoded(each[0]))
+    return tuple(Span(*match.span()) for match in _LOST.finditer(chunk.text))
 
 
 _TAG: Final = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w-]{2,40})>")

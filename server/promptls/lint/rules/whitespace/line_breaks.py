@@ -145,19 +145,8 @@ from typing import Final
 
 from promptls.dialects.prompt_poet.vocabulary import SPACE_MARKER
 from promptls.lint.analysis.suppression import RepeatedFinding, first_of_each
-from promptls.lint.rule import (
-    EVALUATION_KINDS,
-    PARTS_KINDS,
-    Edit,
-    File,
-    Finding,
-    Fix,
-    Severity,
-    each_chunk,
-    rule,
-)
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
 from promptls.rendering.outcome import WhiteSpace
-from promptls.semantic.evaluation_file import evaluation_of, scalars_in
 from promptls.semantic.parts import Content, block_indent, chunk_contents, tags_in
 from promptls.syntax.chunk import Chunk, Located, chunk_fact
 from promptls.syntax.jinja.problems import tag_tree
@@ -210,12 +199,11 @@ def _shown(text: str) -> str:
 
 
 _BREAK: Final = re.compile(r"\\[nr]")
-_ESCAPE: Final = re.compile(r"(?<!\\)\\n(?![a-z])")
 _SLASHED: Final = re.compile(r"(?<![\w/.<~:])/n(?=[ ]*(?:[\r\n\"']|\Z))")
 _BREAK_IN_QUOTES: Final = re.compile(r"(?<!\\)(?:\\\\)*?(\\\\[nr])")
 
 
-@rule(severity="hint", kinds=PARTS_KINDS | EVALUATION_KINDS)
+@rule(severity="hint", kinds=PARTS_KINDS)
 def literal_line_break(file: File) -> Iterator[Finding]:
     """Yield the first literal line break escape of the file."""
     places = (
@@ -225,21 +213,6 @@ def literal_line_break(file: File) -> Iterator[Finding]:
     )
     yield from first_of_each(file, literal_line_break.name, places)
     yield from _slashed(file)
-    yield from _of_templates(file)
-
-
-@each_chunk
-def _of_templates(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the first escape of each template of OpenCompass outside of double quotes."""
-    evaluation = evaluation_of(chunk) if "\\n" in chunk.text else None
-    for template in evaluation.templates if evaluation is not None else ():
-        for scalar in (each for body in template.bodies for each in scalars_in(body) if each.style != '"'):
-            match = _ESCAPE.search(chunk.text, *scalar.span)
-            if match is not None:
-                message = (
-                    "the model gets these two characters: a line break is written so in double quotes only"
-                )
-                yield Finding(Span(*match.span()), message, severity="warning")
 
 
 @each_chunk
