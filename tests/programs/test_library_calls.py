@@ -78,7 +78,7 @@ WRONG = {
         EXPERIMENT + "async def f(rows):\n    results = await triage.arun(rows)\n    print(results.error)",
         "error",
     ),
-    "an argument of a method": ("part = load('main.yml.j2').render().truncate(limit=3)", "limit"),
+    "an argument of a method": ("load('main.yml.j2').render().truncate(limit=3)", "limit"),
     "a step over the limit": ("load('main.yml.j2', token_limit=10, truncation_step=20)", "20"),
     "an unknown model of a judge": (
         "from promptls.metrics import DiscreteMetric as M\nM(name='a').score(llm='local:smolm2')",
@@ -153,7 +153,6 @@ WRONG = {
     "a row in keywords": ("d = Dataset('d')\nd.append(id=1)", "id"),
     "a method that no dataset has": ("d = Dataset('d')\nd.extend([])", "extend"),
     "the text of a template": ("load(open('main.yml.j2').read())", "open('main.yml.j2').read()"),
-    "a truncation whose result is dropped": ("p = load('main.yml.j2').render()\np.truncate()", "p.truncate"),
     "two values of a metric": (
         "@numeric_metric(allowed_values=(0, 1))\ndef f(a):\n    return len(a), 'why'",
         "len(a), 'why'",

@@ -60,11 +60,6 @@ def findings_in_own_objects(
         elif isinstance(node, ast.Call):
             yield from _call(types, node)
             yield from _unknown_model(types, node, project)
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            method, owner = types.called(node.value.func)
-            if owner is not None and method.__name__ == "truncate" and types.of(node.value) is not None:
-                message = "`truncate` returns what remains, and changes nothing"
-                yield Finding(program.span(node.value.func), message, severity="warning")
 
 
 @dataclass(frozen=True)
