@@ -12,15 +12,14 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.semantic.kind import Kind
+from promptls.semantic.names.template_names import placed_statement_at
 from promptls.semantic.template import Template
+from promptls.syntax.jinja.nodes import Collection, Constant, Expression, walk
 from promptls.syntax.yaml.nodes import Sequence
 from promptls.text.format import shorten_line
 from promptls.text.positions import Span, stripped_span
 
-_SET: Final = re.compile(r"\{%[-+]?\s*set\s+(\w*(?:example|shot|demonstration)\w*)\s*=\s*\[", re.IGNORECASE)
-_COMMENT: Final = re.compile(r"\{#.*?#\}", re.DOTALL)
-_TEXT: Final = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'")
-_CLOSING: Final = {"[": "]", "(": ")", "{": "}"}
+_NAME: Final = re.compile(r"example|shot|demonstration", re.IGNORECASE)
 _MAX_LABEL: Final = 60
 
 
@@ -41,7 +40,7 @@ def few_shots(template: Template) -> tuple[FewShot, ...]:
     """Return the examples of the file, in order."""
     text = template.source.text
     declared = _declared(template, text) if template.kind in {Kind.OBJECT, Kind.EVALUATION} else ()
-    return (*declared, *_in_lists(text))
+    return (*declared, *_in_lists(template))
 
 
 def _declared(template: Template, text: str) -> Iterator[FewShot]:
@@ -86,53 +85,33 @@ def _label(data: object) -> str:
     return shorten_line(str(data), _MAX_LABEL)
 
 
-def _in_lists(text: str) -> Iterator[FewShot]:
-    masked = _COMMENT.sub(lambda match: " " * len(match[0]), text)
-    for match in _SET.finditer(masked):
-        spans = _items(masked, match.end())
-        for index, span in enumerate(spans):
-            yield FewShot(
-                index + 1, span, _with_comma(text, spans, index), _item_label(text[span.start : span.end])
-            )
-
-
-def _item_label(item: str) -> str:
-    texts = [match[1] or match[2] or "" for match in _TEXT.finditer(item)]
-    return shorten_line(max(texts, key=len, default=item), _MAX_LABEL)
-
-
-def _items(text: str, start: int) -> list[Span]:
-    """Return the spans of a list's items after its bracket; empty if the list does not end."""
-    spans: list[Span] = []
-    closers = ["]"]
-    begin = offset = start
-    while offset < len(text):
-        character = text[offset]
-        if character in "\"'":
-            quoted = _TEXT.match(text, offset)
-            if quoted is None:
-                return []
-            offset = quoted.end()
+def _in_lists(template: Template) -> Iterator[FewShot]:
+    text = template.source.text
+    for binding in template.names.bindings_of("set") if not template.has_broken_tags else ():
+        placed = placed_statement_at(template, binding.span.start) if _NAME.search(binding.name) else None
+        value = placed[0].first if placed is not None else None
+        if placed is None or not isinstance(value, Collection) or value.kind != "list":
             continue
-        if character in _CLOSING:
-            closers.append(_CLOSING[character])
-        elif character == closers[-1]:
-            closers.pop()
-            if not closers:
-                return [*spans, *_strip(text, begin, offset)]
-        elif character == "," and len(closers) == 1:
-            spans += _strip(text, begin, offset)
-            begin = offset + 1
-        elif text.startswith("%}", offset):
-            return []
-        offset += 1
-    return []
+        spans = [_with_parentheses(text, item.span.shifted(placed[1])) for item in value.items]
+        for index, item in enumerate(value.items):
+            label = _item_label(item) or text[spans[index].start : spans[index].end]
+            removed = _with_comma(text, spans, index)
+            yield FewShot(index + 1, spans[index], removed, shorten_line(label, _MAX_LABEL))
 
 
-def _strip(text: str, begin: int, end: int) -> list[Span]:
-    """Return the span without surrounding white space; empty if there is nothing else."""
-    span = stripped_span(text[begin:end], begin)
-    return [] if span.is_empty() else [span]
+def _with_parentheses(text: str, span: Span) -> Span:
+    start, end = span
+    while text[start - 1] in "( \t\r\n":
+        start -= 1
+    while text[end] in ") \t\r\n":
+        end += 1
+    return stripped_span(text[start:end], start)
+
+
+def _item_label(item: Expression) -> str:
+    """Return the longest text in an item; empty if it has none."""
+    constants = [node.value for node in walk(item) if isinstance(node, Constant)]
+    return max((text for text in constants if isinstance(text, str)), key=len, default="")
 
 
 def _with_comma(text: str, spans: list[Span], index: int) -> Span:
