@@ -144,7 +144,7 @@ def test_a_file_that_may_not_be_read_is_refused(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("os.access", lambda _path, _mode: False)
     with pytest.raises(UsageError) as raised:
         choose(["notes.txt"])
-    assert raised.value.message == "the file may not be read"
+    assert raised.value.message == "the file is not readable"
 
 
 def test_a_device_is_refused() -> None:

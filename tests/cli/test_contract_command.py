@@ -104,4 +104,4 @@ def test_an_input_that_a_constant_asks_for_says_where_it_is_needed(
 
 def test_a_folder_has_no_inputs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["contract", "sections"]) == 2
-    assert "this is a folder, and one prompt file is needed" in capsys.readouterr().err
+    assert "this is a folder: a prompt file is needed" in capsys.readouterr().err

@@ -187,7 +187,7 @@ def test_templates_that_a_program_writes_out_are_rendered_with_their_data(
 def test_a_program_without_templates_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "app.py").write_text("x = 1\n")
     assert main(["render", "app.py"]) == 2
-    assert "the program writes out no template" in capsys.readouterr().err
+    assert "the program contains no template" in capsys.readouterr().err
 
 
 def test_a_prompt_in_another_encoding_is_refused_with_the_reason(

@@ -48,4 +48,4 @@ def test_a_dry_run_asks_no_model(folder: Folder, capsys: pytest.CaptureFixture[s
 
 def test_a_run_has_no_examples_to_leave_out(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--resume", "20260101-000000-ask", "--leave-one-out"]) == 2
-    assert "examples are left out of a prompt" in capsys.readouterr().err
+    assert "needs a prompt, not a run" in capsys.readouterr().err

@@ -127,7 +127,7 @@ def test_a_template_as_a_simple_prompt_is_filled_in_to_the_same_text() -> None:
 
 
 def test_a_metric_without_its_values_is_refused_with_what_to_declare() -> None:
-    with pytest.raises(UserError, match="what values") as caught:
+    with pytest.raises(UserError, match="values of the metric") as caught:
         convert("- name: a\n  content: Is {{ b }} right?\n", "a.yml.j2", "parts", "metric")
     assert "output_schema" in str(caught.value.remedy)
 

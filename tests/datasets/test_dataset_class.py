@@ -80,7 +80,7 @@ def test_what_is_not_there_is_a_file_not_found_error_that_says_what_is(backend: 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "", "a/../../b"])
 def test_a_name_cannot_lead_out_of_its_folder(name: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="not a name of a dataset"):
+    with pytest.raises(UsageError, match="not the name of a dataset"):
         Dataset(name, "local/csv", root_dir=tmp_path, data=ROWS).save()
 
 
@@ -89,7 +89,7 @@ def test_a_name_cannot_lead_out_of_its_folder(name: str, tmp_path: Path) -> None
     [
         ("local/cvs", {}, r"did you mean `local/csv`"),
         ("local/csv", {}, "missing 1 required positional argument: 'root_dir'"),
-        (5, {}, "int is no backend"),
+        (5, {}, "int is not a backend"),
     ],
 )
 def test_a_back_end_that_cannot_be_had_is_a_value_error(backend: Any, options: Any, said: str) -> None:
@@ -109,7 +109,7 @@ def test_rows_can_be_of_a_model(tmp_path: Path) -> None:
         loaded.append({"id": "x"})
     with pytest.raises(TypeError, match="a row is a Ticket or a mapping"):
         loaded.append(5)
-    with pytest.raises(TypeError, match="a row is a mapping"):
+    with pytest.raises(TypeError, match="a row must be a mapping"):
         Dataset("d").append(5)
 
 

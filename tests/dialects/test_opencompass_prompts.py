@@ -260,7 +260,7 @@ def test_examples_within_a_round_fail_under_a_meta_template() -> None:
         lay_out(prompt, build_meta_template(None, is_api=False), "gen").text
         == "two and two\nwhich house is red"
     )
-    with pytest.raises(OpenCompassError, match="in the midst of `round`"):
+    with pytest.raises(OpenCompassError, match="in the middle of `round`"):
         lay_out(prompt, build_meta_template(ROLES, is_api=False), "gen")
 
 

@@ -93,7 +93,7 @@ def test_inputs_must_be_the_input_keys(inputs: dict[str, Any], name: str) -> Non
 @pytest.mark.parametrize("instruction", ['Answer {"a": 1}', "Fill {gap}", "Open {", "{ticket.__class__}"])
 def test_braces_that_are_no_inputs_cannot_be_filled_in(instruction: str) -> None:
     prompt = read_prompt_object({**GOOD, "instruction": instruction})
-    with pytest.raises(PromptObjectError, match="write a brace that is meant as text twice"):
+    with pytest.raises(PromptObjectError, match="double a brace that is text"):
         format_prompt(prompt, {"ticket": "a"})
 
 

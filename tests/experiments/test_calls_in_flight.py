@@ -80,7 +80,7 @@ async def test_a_resumed_run_lists_the_calls_that_may_have_been_paid_for(
     twice = {text for text, count in Counter(map(last_text, server.requests)).items() if count == 2}
     assert twice == {"text 2", "text 3", "text 4"}
     assert main(["run", "--skip-in-flight", str(folder.prompt)]) == 2
-    assert "`--skip-in-flight` is for a run that broke off" in capsys.readouterr().err
+    assert "`--skip-in-flight` is for an interrupted run" in capsys.readouterr().err
 
 
 async def test_such_calls_are_left_out_when_asked_for_and_can_be_made_later(

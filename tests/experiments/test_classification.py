@@ -150,7 +150,7 @@ def test_every_model_has_its_own_report(tmp_path: Path) -> None:
     [
         ({"expected": "labls"}, "no column `labls`; did you mean `labels`"),
         ({"predicted": "nope"}, "no column `nope`"),
-        ({"field": "nope"}, "nothing says which column"),
+        ({"field": "nope"}, "column with the expected classes is unknown"),
     ],
 )
 def test_wrong_columns_are_reported(tmp_path: Path, options: dict[str, str], words: str) -> None:

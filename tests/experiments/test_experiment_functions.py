@@ -64,7 +64,7 @@ async def test_failing_rows_are_stored_with_their_error(dataset: Dataset, tmp_pa
     assert [row["error"] for row in table(results, tmp_path)] == [
         "",
         "ValueError: no answer",
-        "TypeError: the function gave a NoneType and no mapping of columns to values",
+        "TypeError: the function returned a NoneType, not a mapping of columns to values",
         "it took longer than 0.01 seconds",
         "",
     ]
@@ -252,5 +252,5 @@ async def test_no_row_at_once_is_refused(dataset: Dataset) -> None:
     async def job(row: dict[str, Any]) -> dict[str, Any]:
         return row
 
-    with pytest.raises(UsageError, match="0 rows at once"):
+    with pytest.raises(UsageError, match="`concurrency` is 0"):
         await job.arun(dataset, concurrency=0)

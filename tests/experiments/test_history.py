@@ -151,7 +151,7 @@ async def test_a_run_is_found_by_path_name_or_prompt(folder: Folder, monkeypatch
         ("nothing", "no run or prompt file `nothing`"),
         ("gone/nothing", "no run or prompt file `gone/nothing`"),
         ("rows.csv", "no manifest beside it, and no column"),
-        ("ask.yml.j2", "the prompt has no run"),
+        ("ask.yml.j2", "this prompt has no run"),
     ],
 )
 def test_a_run_that_is_not_there_says_what_to_do(
@@ -166,6 +166,6 @@ def test_a_run_that_is_not_there_says_what_to_do(
 async def test_a_run_that_did_not_end_cannot_be_compared(folder: Folder) -> None:
     with pytest.raises(BudgetSpentError):
         await folder.ask(max_calls=1)
-    with pytest.raises(UsageError, match="did not end") as failure:
+    with pytest.raises(UsageError, match="did not finish") as failure:
         find_run(str(unfinished_run(folder.results)))
     assert "--resume" in str(failure.value.remedy)

@@ -225,13 +225,13 @@ async def test_a_run_whose_function_or_prompt_changed_is_not_mixed_with_another(
     ("column", "more", "said"),
     [
         ('"cost": 0.4,', {"max_cost": 1.0}, r"the budget of \$1.00 is spent after 3 of 4"),
-        ("", {"max_cost": 1.0}, "`--max-cost` cannot be held: .* gives no number `cost`"),
+        ("", {"max_cost": 1.0}, "`--max-cost` cannot be enforced: .* returns no number `cost`"),
         ('"input_tokens": 6,', {"max_tokens": 10}, "the budget of 10 tokens is spent after 2 of 4"),
-        ("", {"max_tokens": 10}, "gives no number `input_tokens`"),
+        ("", {"max_tokens": 10}, "returns no number `input_tokens`"),
         ("", {"seed": 7}, "takes no `seed`"),
         ("", {"leave_one_out": True}, "whose prompts cannot be changed"),
         ("", {"ray_address": "127.0.0.1:1"}, "no Ray cluster can be reached"),
-        ("", {"rows": "depth > 1"}, "cannot be answered for row 1"),
+        ("", {"rows": "depth > 1"}, "cannot be evaluated for row 1"),
         ("", {"rows": "9,"}, "`9,` chooses row 9, but the dataset has 4 rows"),
     ],
 )
@@ -356,8 +356,8 @@ def test_lenses_offer_it_on_the_prompt_with_its_last_scores(project: Path) -> No
     ("text", "said"),
     [
         ("import nothing_of_that_name", "No module named"),
-        (EVALS.replace("experiment_name):", "experiment_name, depth):"), "nothing says what `depth`"),
-        (EVALS.replace("def load_dataset", "def other").replace("Dataset(", "list("), "which dataset"),
+        (EVALS.replace("experiment_name):", "experiment_name, depth):"), "has no value for `depth`"),
+        (EVALS.replace("def load_dataset", "def other").replace("Dataset(", "list("), "has no dataset"),
         (EVALS.replace("return Dataset(", "1 / 0; return Dataset("), "ZeroDivisionError"),
         (EVALS.replace("async def triage", "async def other"), "the file has no experiment `triage`"),
     ],

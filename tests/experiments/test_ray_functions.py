@@ -125,8 +125,8 @@ def test_a_killed_run_resumes_without_repeating_finished_rows(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("evals.py", "the file `evals.py` of the experiment is not the same here"),
-        ("other.py", "the file `other.py` of the experiment is not there"),
+        ("evals.py", "the file `evals.py` of the experiment is different on this node"),
+        ("other.py", "the file `other.py` of the experiment does not exist on this node"),
     ],
 )
 async def test_a_file_that_differs_on_a_node_is_reported(project: Path, name: str, said: str) -> None:

@@ -117,7 +117,7 @@ async def test_a_run_that_is_going_on_cannot_be_taken_over(folder: Folder, serve
     try:
         wait_until(lambda: len(server.requests) > 3)
         assert [run.is_running for run in unfinished_runs(folder.results)] == [True]
-        with pytest.raises(UsageError, match="going on in another process"):
+        with pytest.raises(UsageError, match="active in another process"):
             await folder.ask(resume=str(run))
     finally:
         going_on.kill()
@@ -182,7 +182,7 @@ async def test_a_partial_run_is_completed(folder: Folder, server: ModelServer) -
         partial.manifest["run"],
         None,
     )
-    with pytest.raises(UsageError, match="went over all rows already"):
+    with pytest.raises(UsageError, match="already has all rows"):
         await folder.ask(retry_errors=complete.results, complete=True)
 
 

@@ -45,7 +45,7 @@ def test_rows_that_the_dataset_does_not_have_are_an_error(word: str) -> None:
         list(parse_rows(word).of(ROWS))
 
 
-@pytest.mark.parametrize(("word", "remedy"), [("1,0", "count rows from 1"), ("7-3,", "write `3-7`")])
+@pytest.mark.parametrize(("word", "remedy"), [("1,0", "rows are numbered from 1"), ("7-3,", "write `3-7`")])
 def test_numbers_that_choose_no_row_are_an_error(word: str, remedy: str) -> None:
     with pytest.raises(UsageError) as failure:
         parse_rows(word)
@@ -54,7 +54,7 @@ def test_numbers_that_choose_no_row_are_an_error(word: str, remedy: str) -> None
 
 @pytest.mark.parametrize("word", ["prio == 1", "text > 3", "text.x.y", "1 / 0"])
 def test_a_condition_that_a_row_cannot_answer_names_the_columns(word: str) -> None:
-    with pytest.raises(UsageError, match="cannot be answered for row 1") as failure:
+    with pytest.raises(UsageError, match="cannot be evaluated for row 1") as failure:
         list(parse_rows(word).of(ROWS))
     assert "`text`, `priority`" in failure.value.remedy
 

@@ -85,7 +85,11 @@ LISTED = """- name: a
     [
         ('"title"', '"titel"', ["`documents[…]` lacks `title`; it has `titel`"]),
         ('[{"title": "One"}]', '["One"]', ["`documents[…]` is a text"]),
-        ('[{"title": "One"}], "English"', 'language=5, documents=[{"title": "One"}]', ["and not a number"]),
+        (
+            '[{"title": "One"}], "English"',
+            'language=5, documents=[{"title": "One"}]',
+            ["takes text, not a number"],
+        ),
         ('[{"title": "One"}]', "[]", []),
         ("    return", "    documents = [{'title': each} for each in documents]\n    return", []),
         ("    return", "    if not documents: return\n    return", []),

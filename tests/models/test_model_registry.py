@@ -141,12 +141,12 @@ def test_what_is_to_be_replayed_is_looked_for_beside_the_prompt(tmp_path: Path) 
 
 def test_a_model_of_the_editor_says_vendor_and_family() -> None:
     assert find_model("vscode:copilot/gpt-4o").model == "copilot/gpt-4o"
-    with pytest.raises(UsageError, match="does not say its vendor and its family") as refused:
+    with pytest.raises(UsageError, match="lacks its vendor and its family") as refused:
         find_model("vscode:gpt-4o")
     assert "vscode:copilot/gpt-4o" in str(refused.value.remedy)
 
 
 def test_a_model_of_the_editor_needs_the_editor() -> None:
-    with pytest.raises(ModelError, match="no VS Code is there to ask") as refused:
+    with pytest.raises(ModelError, match="no connection to VS Code") as refused:
         check_model(find_model("vscode:copilot/gpt-4o"))
     assert "run the experiment in VS Code" in str(refused.value.remedy)

@@ -78,17 +78,17 @@ def failure(text: str, data: dict[str, Any], **files: str) -> RenderFailure:
         (
             "- name: a\n  content: {{ " + "[" * 150 + "]" * 150 + " }}",
             ("main.yml.j2", 1),
-            "nests brackets, operators or blocks too deep for Jinja",
+            "nests brackets or blocks too deeply for Jinja",
         ),
         (
             "\n\n{{ history" + " | list" * 3000 + " }}",
             ("main.yml.j2", 2),
-            "nests brackets, operators or blocks too deep for Jinja",
+            "nests brackets or blocks too deeply for Jinja",
         ),
         (
             "\n" + "{% for x in history %}" * 25 + "{% endfor %}" * 25,
             ("main.yml.j2", 1),
-            "nests its blocks too deep for Python",
+            "nests its blocks too deeply for Python",
         ),
         (
             "- name: a\n  content: b\n  {{ history[0].text }}: c\n",
@@ -114,13 +114,13 @@ def failure(text: str, data: dict[str, Any], **files: str) -> RenderFailure:
         ),
         ("\n{{ history[0].text }}", ("main.yml.j2", 1), "The rendered document is a text, not a list"),
         ("- name: a\n  content: b\n---\n- x\n", ("main.yml.j2", 2), "take out the `---`"),
-        ("\n{% include 'deep' %}", ("deep", 2), "nests brackets, operators or blocks too deep for Jinja"),
+        ("\n{% include 'deep' %}", ("deep", 2), "nests brackets or blocks too deeply for Jinja"),
         ("\n\n{% macro m(x, x) %}{% endmacro %}", ("main.yml.j2", 2), "A name is given twice"),
-        ("\n{{ 10 ** 5000 }}", ("main.yml.j2", 1), "A number has more digits than Python writes"),
+        ("\n{{ 10 ** 5000 }}", ("main.yml.j2", 1), "A number has too many digits for Python"),
         (
             "- name: {{ escape_special_characters(5) }}",
             ("main.yml.j2", 0),
-            "takes nothing but text ('int' object has no attribute 'replace')",
+            "accepts only text ('int' object has no attribute 'replace')",
         ),
     ],
 )

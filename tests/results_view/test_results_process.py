@@ -80,7 +80,7 @@ async def test_a_wrong_question_is_answered_with_what_is_wrong(
     with pytest.raises(UsageError, match="no column `nobody`"):
         await results.ask("rows", {"run": str(run.results), "filter": {"sort": "nobody"}})
     run.results.unlink()
-    with pytest.raises(UsageError, match="the table of the run is gone") as caught:
+    with pytest.raises(UsageError, match="the table of the run does not exist") as caught:
         await results.ask("rows", {"run": str(run.results)})
     assert caught.value.place is not None
     assert caught.value.place.path == str(run.results)

@@ -173,7 +173,7 @@ def test_where_nothing_is_any_good_nothing_is_written(
 ) -> None:
     server.reply = lambda _body: Reply("nonsense")
     assert generate("--size", "2") == 1
-    assert "gave no query that is any good: 2 times no JSON" in capsys.readouterr().err
+    assert "gave no usable query: 2 times no JSON" in capsys.readouterr().err
     assert not (folder / "tests.csv").exists()
 
 
@@ -196,7 +196,7 @@ def test_the_graph_is_saved_and_loaded_again(
     assert "from graph.json" in capsys.readouterr().out
     (folder / "docs" / "cards.md").write_text("# Other\n\nWords.", encoding="utf-8")
     assert generate("--graph", "graph.json", "--force") == 2
-    assert "made of other documents, or they have changed" in capsys.readouterr().err
+    assert "made from other documents, or they have changed" in capsys.readouterr().err
 
 
 def test_a_model_may_read_the_documents_too(
@@ -255,7 +255,7 @@ def test_secrets_reach_no_file_and_no_output(
         ),
         (["empty"], "there is no document in the folder"),
         (["page.html"], "documents of the form `.html` are not read"),
-        (["bytes.md"], "the document is not text in UTF-8"),
+        (["bytes.md"], "the document is not UTF-8"),
         (["--size", "0"], "`0` is not a whole number of 1 or more"),
     ],
 )

@@ -176,7 +176,7 @@ def as_embedder(embeddings: Any) -> Embedder:
     if callable(getattr(embeddings, "embed_documents", None) or getattr(embeddings, "embed_texts", None)):
         return _ForeignEmbeddings(embeddings)
     raise UsageError(
-        f"`embeddings` is {type(embeddings).__name__}, which makes no embeddings",
+        f"`embeddings` is {type(embeddings).__name__}, which cannot embed texts",
         remedy="name a model, or give an object with `embed` or `embed_documents`",
     )
 
@@ -185,7 +185,7 @@ def _default_judge() -> str:
     name = os.environ.get(DEFAULT_JUDGE, "").strip()
     if not name:
         raise UsageError(
-            "the metric asks a judge, and none is named",
-            remedy=f'give the metric `llm="openai:gpt-4.1-mini"`, or set the variable {DEFAULT_JUDGE}',
+            "the metric needs a judge, and none is set",
+            remedy=f'pass `llm="openai:gpt-4.1-mini"` to the metric, or set the variable {DEFAULT_JUDGE}',
         )
     return name

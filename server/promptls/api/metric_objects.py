@@ -173,7 +173,7 @@ class _Prompted(MetricObject, ABC):
 
     async def _judge(self, judge: Any, arguments: Mapping[str, Any]) -> MetricResult:
         if not self.prompt:
-            raise UsageError("the metric has no prompt", remedy="give `prompt` to it")
+            raise UsageError("the metric has no prompt", remedy="pass `prompt` to it")
         made = self.prompt.format(**arguments)
         text = made if isinstance(made, str) else made.to_string()
         schema = {

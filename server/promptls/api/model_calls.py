@@ -128,8 +128,8 @@ def asking(llm: Any) -> Callable[[Sequence[TextRequest]], list[str]]:
     if callable(llm):
         return lambda requests: [str(llm(request.whole)) for request in requests]
     raise UsageError(
-        f"`llm` is {type(llm).__name__}, which cannot be asked",
-        remedy="name a model, such as `local:smollm2`, or give a function from a text to a text",
+        f"`llm` is {type(llm).__name__}, which is not a model",
+        remedy="name a model, such as `local:smollm2`, or pass a function from a text to a text",
     )
 
 

@@ -153,9 +153,9 @@ class Prompt:
     ) -> None:
         del logger, from_cache
         if from_examples:
-            raise ValueError("The examples of Prompt Poet are no part of promptls: pass a `template_path`.")
+            raise ValueError("promptls does not include the examples of Prompt Poet: pass a `template_path`.")
         if raw_template and template_path:
-            raise ValueError("Both `raw_template` and `template_path` are given: take one of them out.")
+            raise ValueError("Both `raw_template` and `template_path` are given: remove one of them.")
         if not (raw_template or template_path or template_loader):
             raise ValueError(
                 "There is no template: pass `raw_template`, `template_path` or `template_loader`."

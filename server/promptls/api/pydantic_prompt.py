@@ -116,7 +116,7 @@ def translated_examples(prompt: PromptObject, language: str, ask: Ask) -> list[d
             piece, why = unusable[0]
             raise UserError(
                 f"the translation of `{piece.key}` in example {piece.example + 1} cannot be used: {why}",
-                remedy="take a larger model; the prompt is as it was",
+                remedy="use a larger model; the prompt is unchanged",
             )
         pending = [piece for piece, _ in unusable]
         if not pending:
@@ -176,7 +176,7 @@ def _merge(before: Any, after: Any, at: str) -> Any:
     if not isinstance(before, str):
         return before
     if not isinstance(after, str):
-        raise _UnusableError(f"the value {where} is not text any more")
+        raise _UnusableError(f"the value {where} is no longer text")
     return after
 
 

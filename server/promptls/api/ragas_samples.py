@@ -132,7 +132,7 @@ class EvaluationDataset:
         self.name = name
         kinds = {type(each).__name__ for each in self.samples}
         if len(kinds) > 1:
-            raise ValueError(f"All samples must be of one kind, and these are {' and '.join(sorted(kinds))}.")
+            raise ValueError(f"All samples must be of one kind, but these are {' and '.join(sorted(kinds))}.")
 
     @classmethod
     def from_list(cls, data: Iterable[Mapping[str, Any]], *, name: str | None = None) -> EvaluationDataset:

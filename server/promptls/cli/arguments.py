@@ -210,7 +210,7 @@ def _given_data(word: str) -> dict[str, Any]:
     except (UnicodeDecodeError, yaml.YAMLError) as wrong:
         raise UsageError(f"the data cannot be read: {str(wrong).splitlines()[0]}", place) from None
     except RecursionError:
-        raise UsageError("the data is nested too deep to be read", place) from None
+        raise UsageError("the data is nested too deeply", place) from None
     if not isinstance(data, dict):
         raise UsageError(
             "the data is not a mapping of input names to values", place, 'write {"name": value, …}'

@@ -60,7 +60,9 @@ def read_baseline(path: Path) -> Baseline:
         text = path.read_text("utf-8")
     except FileNotFoundError:
         raise UsageError(
-            "there is no such baseline", FilePlace(path), "`--write-baseline` makes it of what is found now"
+            "there is no such baseline",
+            FilePlace(path),
+            "`--write-baseline` creates it from the current findings",
         ) from None
     except UnicodeDecodeError:
         raise UsageError("the baseline is not UTF-8", FilePlace(path), _REMEDY) from None

@@ -77,7 +77,7 @@ def choose_text(word: str, text: str) -> ChosenFiles:
     path = Path(os.path.abspath(word))  # noqa: PTH100 - as in `existing`
     if not word or path.is_dir():
         raise UsageError(
-            "this is not the name of a file", FilePlace(path), "name the prompt file, there or not"
+            "this is not the name of a file", FilePlace(path), "name a prompt file, which need not exist"
         )
     workspace = _around([path])
     workspace.open(str(path), text, 1)
@@ -88,9 +88,7 @@ def choose_one(word: str) -> tuple[ChosenFiles, str]:
     """Return the single file at `word`, and its absolute path; raises UsageError like `choose`."""
     path = existing(word)
     if path.is_dir():
-        raise UsageError(
-            "this is a folder, and one prompt file is needed", FilePlace(path), _example_in(path)
-        )
+        raise UsageError("this is a folder: a prompt file is needed", FilePlace(path), _example_in(path))
     return choose([word]), str(path)
 
 
@@ -104,14 +102,14 @@ def existing(word: str) -> Path:
         kind = "folder" if word.endswith(("/", os.sep)) else "file or folder"
         raise UsageError(f"there is no such {kind}", FilePlace(path), _near(path))
     if not os.access(path, os.R_OK):
-        raise UsageError("the file may not be read", FilePlace(path), "change its permissions")
+        raise UsageError("the file is not readable", FilePlace(path), "change its permissions")
     if not path.is_file() and not path.is_dir():
         raise UsageError("this is neither a file nor a folder", FilePlace(path), "save it to a file first")
     if path.is_file() and path.stat().st_size > MAX_BYTES:
         raise UsageError(
             f"the file is larger than {MAX_BYTES // 1_000_000} MB",
             FilePlace(path),
-            "no prompt, and nothing that is put into one, is that long; many rows are a dataset",
+            "prompts and their data are shorter; put many rows into a dataset",
         )
     return path
 
@@ -212,7 +210,7 @@ def rewrite(path: str, before: str, after: str) -> None:
         raise UserError("the file is read-only", FilePlace(path), "make it writable first")
     if target.read_bytes() != before.encode("utf-8", "surrogatepass"):
         raise UserError(
-            "the file is left as it is: it is not UTF-8, or was changed in the meantime",
+            "the file was not written: it is not UTF-8, or has changed in the meantime",
             FilePlace(path),
             "save it as UTF-8, and run the command again",
         )

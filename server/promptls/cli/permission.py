@@ -261,8 +261,8 @@ def confirm_spending(question: str, less: str, alone: str) -> None:
         raise UsageError("nothing was run", remedy=less)
     raise UsageError(
         question.removesuffix(" Run it?"),
-        remedy=f"say `--yes` to run it, or {alone}; "
-        "`ask_above` in the settings says what is run without a question",
+        remedy=f"pass `--yes` to run it, or {alone}; "
+        "the setting `ask_above` determines what runs without a question",
     )
 
 

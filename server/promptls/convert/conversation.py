@@ -65,7 +65,7 @@ def read_chat_json(text: str) -> Conversation:
         loaded = parse_json(text)
     except ValueError as error:
         raise UserError(
-            f"this is not JSON: {error}", remedy="check the file, or name its form with `--from`"
+            f"this is not JSON: {error}", remedy="check the file, or name its format with `--from`"
         ) from error
     lost: list[str] = []
     if isinstance(loaded, dict):
@@ -193,7 +193,7 @@ def _with_json(text: str, renamed: dict[str, str]) -> Iterator[MessagePiece]:
         else:
             raise UserError(
                 f"the brace at “{text[begin : begin + 20]}” is part of no input and no JSON",
-                remedy="write `{name}` for an input, and a brace that is meant as text twice",
+                remedy="write `{name}` for an input, and double a brace that is text",
             )
     yield MessagePiece("text", text[position:])
 
@@ -209,7 +209,7 @@ def field_pieces(text: str, renamed: dict[str, str]) -> Iterator[MessagePiece]:
     except ValueError as error:
         raise UserError(
             f"the braces of the text are not fields: {error}",
-            remedy="write a brace that is meant as text twice",
+            remedy="double a brace that is text",
         ) from error
     for literal, place, form, conversion in parsed:
         if literal:
@@ -229,8 +229,8 @@ def _expression(field: str, form: str, conversion: str, renamed: dict[str, str])
     match = _FIELD.fullmatch(field)
     if match is None:
         raise UserError(
-            f"`{{{field}}}` is not a name of an input",
-            remedy="write a brace that is meant as text twice, and take expressions out of the text",
+            f"`{{{field}}}` is not the name of an input",
+            remedy="double a brace that is text, and move expressions out of the text",
         )
     name = renamed.setdefault(match["name"], _jinja_name(match["name"], set(renamed.values())))
     steps = []

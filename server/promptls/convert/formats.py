@@ -170,8 +170,8 @@ def _mapping(text: str, path: str) -> Mapping[str, Any]:
     (chunk,) = cut(text if path.endswith(".j2") else "", at_items=False)
     if any(tag.kind != "comment" for tag in chunk.tags):
         raise UserError(
-            "the file has Jinja in it, so its text is unknown",
-            remedy="render it, and convert what comes out",
+            "the file contains Jinja, so its text is unknown",
+            remedy="render it, and convert the result",
         )
     for tag in reversed(chunk.tags):
         text = text[: tag.span.start] + text[tag.span.end :]

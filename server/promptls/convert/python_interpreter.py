@@ -143,7 +143,7 @@ class Interpreter:
         try:
             return self._file(tree, _THIS_FOLDER)
         except RecursionError as error:
-            raise UserError("the configuration's expressions are nested too deep") from error
+            raise UserError("the configuration's expressions are nested too deeply") from error
 
     def has_package(self, module: str) -> bool:
         """Return whether the package of a module, or a part of it, is found."""
@@ -353,7 +353,7 @@ class Interpreter:
         """Return the value of `node`, or a symbol; raises UserError if it takes too many steps."""
         self._steps += 1
         if self._steps > _MAX_STEPS:
-            raise UserError("the configuration computes more than data needs", remedy="write its data out")
+            raise UserError("the configuration computes too much", remedy="write its data out")
         try:
             made = self._evaluate(node, names)
         except STRAY:

@@ -145,7 +145,7 @@ def as_data(value: Any) -> Any:
         copied += 1
         if copied > _MAX_VALUES or depth > _MAX_DEPTH:
             raise UserError(
-                "the configuration's data is too large or too deep", remedy="write out one dataset"
+                "the configuration's data is too large or nested too deeply", remedy="write out one dataset"
             )
         if isinstance(value, dict):
             return {_plain(key): copy(item, depth + 1) for key, item in value.items()}

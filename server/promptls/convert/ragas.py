@@ -176,7 +176,7 @@ def read_saved_file(mapping: Mapping[str, Any]) -> SavedPrompt:
     """Return the contents of the file; raises UserError if Ragas cannot load it."""
     if form_of(mapping) is None:
         raise UserError(
-            "the file is not one that Ragas saves",
+            "the file is none that Ragas saves",
             remedy="it has `original_hash`, `type: Prompt`, or `metric_type` and `prompt`",
         )
     try:
@@ -306,7 +306,7 @@ def saved_conversation(conversation: Conversation, target: str) -> Converted:
     """Return the messages as the instruction of such a file; raises UserError if the format needs more."""
     if target == "pydantic-prompt":
         raise UserError(
-            "a template says nothing of the examples' inputs and outputs",
+            "a template does not separate the inputs and outputs of examples",
             remedy="convert it to `object` first, or to `simple-prompt`",
         )
     lost = list(conversation.lost)
@@ -382,6 +382,6 @@ def _allowed(schema: Any) -> tuple[str, Any]:
         if value.get("type") == "array" and isinstance(value.get("maxItems"), int):
             return "RankingMetric", value["maxItems"]
     raise UserError(
-        "nothing says what values the metric may give",
+        "the values of the metric are unknown",
         remedy="declare `output_schema: {properties: {value: {enum: [pass, fail]}, reason: {type: string}}}`",
     )

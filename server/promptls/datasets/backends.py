@@ -144,7 +144,7 @@ class LocalBackend(UniformBackend):
             if problem is not None:
                 why = f": {part!r} {problem}" if part else ""
                 raise UsageError(
-                    f"{name!r} is not a name of a dataset{why}", FilePlace(folder), "name a file below it"
+                    f"{name!r} is not the name of a dataset{why}", FilePlace(folder), "name a file below it"
                 )
         return folder / f"{name}{self._suffix}"
 
@@ -182,7 +182,7 @@ class LocalBackend(UniformBackend):
             raise UserError(
                 f"the rows cannot be written: {(error.strerror or str(error)).lower()}",
                 FilePlace(path),
-                "check the folder and the space on the disk; a file that was there is as it was",
+                "check the folder and the disk space; an existing file is unchanged",
             ) from error
 
     def _names(self, kind: str) -> list[str]:
@@ -246,7 +246,7 @@ def resolved_backend(backend: Any, options: dict[str, Any]) -> Backend:
             own: Backend = backend
             return own
         raise UnknownBackend(
-            f"{type(backend).__name__} is no backend", remedy=f"name one: {', '.join(backend_names())}"
+            f"{type(backend).__name__} is not a backend", remedy=f"name one: {', '.join(backend_names())}"
         )
     made = _class_of(backend)
     try:
@@ -254,7 +254,7 @@ def resolved_backend(backend: Any, options: dict[str, Any]) -> Backend:
     except TypeError as error:
         said = re.sub(r"^(\w+\.)?__init__\(\) ", "", str(error))
         raise UnknownBackend(
-            f"the backend `{backend}` cannot be made: {said}", remedy="give it as an argument by its name"
+            f"the backend `{backend}` cannot be made: {said}", remedy="pass it as a keyword argument"
         ) from error
     return found
 

@@ -74,23 +74,21 @@ class DataTable:
     ) -> Self:
         """Return a table with the rows of a pandas DataFrame."""
         if not hasattr(dataframe, "to_dict"):
-            raise TypeError(f"a data frame of pandas is needed, and this is a {type(dataframe).__name__}")
+            raise TypeError(f"expected a pandas DataFrame, not {type(dataframe).__name__}")
         return cls(name, backend, data_model, dataframe.to_dict(orient="records"), **options)
 
     def append(self, item: Item) -> None:
         """Append a row; raises TypeError if the item is not a row, and whatever the model raises."""
         if self.data_model is None:
             if not isinstance(item, Mapping):
-                raise TypeError(f"a row is a mapping of columns to values, and this is a {_kind(item)}")
+                raise TypeError(f"a row must be a mapping of columns to values, not {_kind(item)}")
             self._rows.append(item if isinstance(item, dict) else dict(item))
         elif isinstance(item, Mapping):
             self._rows.append(self.data_model(**item))
         elif isinstance(item, self.data_model):
             self._rows.append(item)
         else:
-            raise TypeError(
-                f"a row is a {self.data_model.__name__} or a mapping, and this is a {_kind(item)}"
-            )
+            raise TypeError(f"a row is a {self.data_model.__name__} or a mapping, not {_kind(item)}")
 
     def save(self) -> None:
         """Store the rows under the table's name, replacing the stored rows.

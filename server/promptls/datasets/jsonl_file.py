@@ -15,7 +15,7 @@ from promptls.text.errors import FilePlace, UserError
 def read_columns(path: Path) -> tuple[str, ...]:
     """Return the keys of the first rows, in order of appearance."""
     rows = read_rows(path, cells.MAX_CHARACTERS_FOR_COLUMNS)
-    return cells.keys_of_first(path, rows, 'write one JSON object a line: `{"text": "…"}`')
+    return cells.keys_of_first(path, rows, 'write one JSON object per line: `{"text": "…"}`')
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -48,7 +48,7 @@ def _object(path: Path, line: int, text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         column = error.colno - 1 if isinstance(error, json.JSONDecodeError) else None
         raise UserError(
-            "the line is not valid JSON", FilePlace(path, line, column), "write one JSON object a line"
+            "the line is not valid JSON", FilePlace(path, line, column), "write one JSON object per line"
         ) from None
     if not isinstance(values, dict):
         raise UserError("the line is not a JSON object", FilePlace(path, line), 'write `{"column": value}`')

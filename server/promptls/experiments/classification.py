@@ -225,7 +225,7 @@ def _chosen(run: RunSummary, expected: str | None, predicted: str | None, field:
     if found:
         return found
     raise UsageError(
-        "nothing says which column holds the expected classes",
+        "the column with the expected classes is unknown",
         FilePlace(run.results),
         f"name it with `--expected COLUMN`: there are {', '.join(f'`{each}`' for each in columns)}",
     )
@@ -251,7 +251,7 @@ def _of_columns(run: RunSummary, columns: Columns, model: str | None) -> Classif
     known = frozenset(name for expected, _ in found for name in expected)
     if len(known) > MAX_CLASSES:
         raise UsageError(
-            f"the column `{columns.expected}` has {len(known)} different values: these are not classes",
+            f"the column `{columns.expected}` has {len(known)} different values, too many for classes",
             FilePlace(run.results),
             "name another one with `--expected COLUMN`",
         )

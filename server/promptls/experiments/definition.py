@@ -156,7 +156,7 @@ def _path_of(base: Path, dataset: str, prompt: Path) -> Path:
         return join_path(base, dataset)
     except ValueError:
         raise UsageError(
-            f"no dataset can have the name {dataset!r}", FilePlace(prompt), "name a file that is there"
+            f"no dataset can have the name {dataset!r}", FilePlace(prompt), "name an existing file"
         ) from None
 
 

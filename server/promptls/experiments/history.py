@@ -241,7 +241,7 @@ def row_results(run: RunSummary) -> Iterator[dict[str, str]]:
                 yield {"id": row, "error": "", "model": model, "repeat": "1", "row_number": row, **cells}
     except FileNotFoundError:
         raise UsageError(
-            "the table of the run is gone", FilePlace(run.results), "run the experiment again"
+            "the table of the run does not exist", FilePlace(run.results), "run the experiment again"
         ) from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise UserError(

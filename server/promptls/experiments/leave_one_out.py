@@ -62,7 +62,7 @@ async def prepared_left_out(request: run_protocol.RunRequest) -> AsyncIterator[L
         failing = plan.rendered.failing
         if len(failing) == plan.rows:
             raise UsageError(
-                f"no row can be rendered, so nothing can be said of the examples: {failing[0].message}",
+                f"no row can be rendered, so the examples cannot be compared: {failing[0].message}",
                 FilePlace(plan.experiment.prompt),
                 "correct the prompt, or the dataset",
             )
@@ -77,7 +77,7 @@ async def prepared_left_out(request: run_protocol.RunRequest) -> AsyncIterator[L
                 "the prompt shows no few-shot examples, so none can be left out",
                 FilePlace(plan.experiment.prompt),
                 "examples are the `examples` of a prompt object, or the items of a list such as "
-                "`{% set examples = [ … ] %}` that a template goes over",
+                "`{% set examples = [ … ] %}` that a template iterates over",
             )
         if len(found) > MAX_EXAMPLES:
             raise UsageError(
@@ -147,7 +147,7 @@ async def _run(plan: Plan, notify: Callable[[run_protocol.Event], None]) -> run_
         raise UserError(
             failure.message,
             FilePlace(plan.experiment.prompt),
-            "fix that and run the command again; stored answers are not paid for twice",
+            "fix that and run the command again; cached answers cost nothing",
         ) from failure
 
 

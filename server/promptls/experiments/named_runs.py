@@ -95,7 +95,7 @@ def find_run(word: str, *, complete: bool = False) -> RunSummary:
     if path.is_file():
         run = (_last_complete(path) if complete else None) or last_run(path)
         if run is None:
-            raise UsageError("the prompt has no run", FilePlace(path), f"make one: `promptls run {word}`")
+            raise UsageError("this prompt has no run", FilePlace(path), f"start one: `promptls run {word}`")
         return run
     named = next((name for ending in ENDINGS if Path(name := f"{word}{ending}").is_file()), None)
     return find_run(named, complete=complete) if named is not None else _of_name(word)
@@ -131,7 +131,7 @@ def _of_name(name: str) -> RunSummary:
             names += [file.stem for file in folder.glob("*-*-*.json")]
     if any(each.name == path.name for each in _unfinished_paths(folders)):
         raise UsageError(
-            "this run did not end, so it has no scores to compare",
+            "this run did not finish, so it has no scores to compare",
             FilePlace(path),
             f"resume it: `promptls run --resume {path}`",
         )
@@ -159,7 +159,7 @@ def run_to_retry(word: str, *, complete: bool, judged: bool = True) -> RunSummar
     place = FilePlace(run.results)
     if complete and run.is_complete:
         remedy = f"`promptls run --retry-errors {run.name}` asks failed rows again"
-        raise UsageError(f"{run.name} went over all rows already", place, remedy)
+        raise UsageError(f"{run.name} already has all rows", place, remedy)
     is_scored = not judged or not any(metric.unscored for metric in run.metrics)
     if not complete and not run.failed and is_scored:
         said = f"no row of {run.name} failed" + (", and all of them have their scores" if judged else "")
@@ -183,7 +183,7 @@ def find_unfinished(word: str) -> Path:
         if found:
             return found[-1]
         raise UsageError(
-            "no run of this prompt was broken off", FilePlace(path), f"begin one: `promptls run {word}`"
+            "this prompt has no interrupted run", FilePlace(path), f"start one: `promptls run {word}`"
         )
     name = path.stem if path.suffix in {".csv", ".json"} else path.name
     folders = [path.absolute().parent] if path.parent != Path() else _folders()
@@ -193,7 +193,7 @@ def find_unfinished(word: str) -> Path:
         return named
     if any((folder / f"{name}.json").is_file() for folder in folders):
         raise UsageError(
-            f"the run `{name}` has ended", remedy="ask its failed rows again with `--retry-errors`"
+            f"the run `{name}` has ended", remedy="run its failed rows again with `--retry-errors`"
         )
     names = [each.name for each in runs]
     raise UsageError(

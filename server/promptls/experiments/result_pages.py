@@ -66,7 +66,9 @@ def cached_by_tables(
 
 
 def _gone(run: RunSummary) -> UsageError:
-    return UsageError("the table of the run is gone", FilePlace(run.results), "run the experiment again")
+    return UsageError(
+        "the table of the run does not exist", FilePlace(run.results), "run the experiment again"
+    )
 
 
 def scored_columns(run: RunSummary) -> Mapping[str, Sequence[str]]:

@@ -195,9 +195,9 @@ def _ranges(word: str) -> Iterator[range]:
         low, _, high = piece.partition("-")
         numbers = range(int(low), int(high or low) + 1)
         if numbers.start == 0:
-            raise UsageError(f"`{piece}` is no row", remedy="count rows from 1")
+            raise UsageError(f"`{piece}` is not a row", remedy="rows are numbered from 1")
         if not numbers:
-            raise UsageError(f"`{piece}` is no range", remedy=f"write `{high}-{low}`")
+            raise UsageError(f"`{piece}` is not a range", remedy=f"write `{high}-{low}`")
         if len(numbers) > MAX_NUMBERS:
             raise UsageError(
                 f"`{piece}` is more than {MAX_NUMBERS:,} rows",
@@ -219,14 +219,14 @@ def _condition(expression: str) -> Callable[[Row], bool]:
 
     if isinstance(parsed, Const) and isinstance(parsed.value, str):
         # Such as `'score < 3'`, with the quotes of a shell that passes them on. It would choose every row.
-        raise UsageError(f"`{expression}` is a text, and not a condition", remedy="leave out its quotes")
+        raise UsageError(f"`{expression}` is text, not a condition", remedy="remove the quotes")
 
     def fits(row: Row) -> bool:
         try:
             return bool(condition(**{"row": dict(row.values), "row_number": row.number, **row.values}))
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
             raise UsageError(
-                f"`{expression}` cannot be answered for row {row.number}: {error}",
+                f"`{expression}` cannot be evaluated for row {row.number}: {error}",
                 remedy=f"the columns are {in_code(row.values)}; {remedy}",
             ) from None
 

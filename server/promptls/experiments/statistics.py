@@ -94,7 +94,7 @@ def paired_difference(before: Sequence[float], after: Sequence[float], *, two_va
     `two_valued` series contain 0 and 1. Raises ValueError for empty series, `UserError` without scipy.
     """
     if not before or len(before) != len(after):
-        raise ValueError("two series of the same length, not empty, are needed")
+        raise ValueError("two non-empty series of the same length are needed")
     np, special = _libraries()
     differences = np.asarray(after, dtype=float) - np.asarray(before, dtype=float)
     values, counts = np.unique(differences, return_counts=True)

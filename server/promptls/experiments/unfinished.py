@@ -263,7 +263,7 @@ def reopen_run(path: Path) -> UnfinishedRun:
 
 def _check_idle(store: Store, owner: str, path: Path) -> None:
     if store.is_alive(owner):
-        raise UsageError("this run is going on in another process", FilePlace(path), "wait for its end")
+        raise UsageError("this run is active in another process", FilePlace(path), "wait until it ends")
 
 
 @contextlib.contextmanager
@@ -339,7 +339,7 @@ def _row(store: Store, path: Path) -> tuple[int, Header, str]:
     header = _header(found[1])
     if header is None or header.get("run") != path.name:
         raise UsageError(
-            "the run cannot be resumed: what is stored of it is damaged",
+            "the run cannot be resumed: its stored data is damaged",
             FilePlace(path),
             "run the experiment again; answers that can be read are in the cache",
         )

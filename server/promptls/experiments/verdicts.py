@@ -153,7 +153,7 @@ def failing_choice(prompt: Path, experiment: str) -> RowChoice:
     before = last_runs(prompt, experiment)
     if before.scored is None:
         raise UsageError(
-            "no run says yet which rows fail",
+            "no run has shown yet which rows fail",
             FilePlace(prompt),
             "run all rows first: leave out `--rows failing`",
         )

@@ -222,9 +222,9 @@ def refuse_name(snapshot: Snapshot, symbol: Symbol, new: str, places: Iterable[O
         _refuse_column(new)
         return
     if not _NAME.fullmatch(new):
-        raise UsageError(f"{shown} is not a name: it takes letters, digits and `_`, and no digit first")
+        raise UsageError(f"{shown} is not a name: use letters, digits and `_`, and no digit at the beginning")
     if iskeyword(new) and any(each.where == "python" for each in places):
-        raise UsageError(f"{shown} is a word of Python's own")
+        raise UsageError(f"{shown} is a keyword of Python")
     if symbol.kind not in {*_IN_PROGRAMS, "column"}:
         _refuse_in_templates(snapshot, symbol, new, places)
 
@@ -233,21 +233,21 @@ def _refuse_in_templates(snapshot: Snapshot, symbol: Symbol, new: str, places: I
     """Raise `UsageError` if `new` is not a valid name in Jinja, or in the YAML around it."""
     shown = f"`{new}`"
     if new in KEYWORDS | _OPERATORS:
-        raise UsageError(f"{shown} is a word of Jinja's own")
+        raise UsageError(f"{shown} is a keyword of Jinja")
     if symbol.kind in {"attribute", "block"}:
         return
     if new in GLOBALS | INJECTED | IMPLIED:
-        raise UsageError(f"`{new}` would hide what Jinja or Prompt Poet calls so")
+        raise UsageError(f"`{new}` would hide a name of Jinja or Prompt Poet")
     if new in (function_names(snapshot, symbol.home) or ()):
         raise UsageError(f"`{new}` is a function of the functions file")
     if new.lower() in _YAML_WORDS and any(each.where in {"header", "data"} for each in places):
-        raise UsageError(f"{shown} is not text in YAML, where the name is too")
+        raise UsageError(f"{shown} is not text in YAML, which also has the name")
 
 
 def _refuse_alias(new: str) -> None:
     if not _DASHED.fullmatch(new) or new.lower() in _YAML_WORDS:
         raise UsageError(
-            f"`{new}` is not a name here: it takes letters, digits, `_` and `-`, and a letter first"
+            f"`{new}` is not a name here: use letters, digits, `_` and `-`, and a letter at the beginning"
         )
     from promptls.metrics.builtin_metrics import BUILTIN_METRICS
 
@@ -257,9 +257,7 @@ def _refuse_alias(new: str) -> None:
 
 def _refuse_column(new: str) -> None:
     if not _COLUMN.fullmatch(new) or new != new.strip() or new.lower() in _YAML_WORDS:
-        raise UsageError(
-            f"`{new}` is not a column's name: it takes one line without quotes, commas and brackets"
-        )
+        raise UsageError(f"`{new}` is not a column name: use one line without quotes, commas and brackets")
 
 
 _MAX_SINGLE_EDITS: Final = 50
@@ -361,10 +359,10 @@ def _refuse_change_of_meaning(
     found = (yield from occurrence_steps(after, renamed)) if renamed is not None else ()
     places = {(each.path, each.span.start) for each in found}
     for path, offset in sorted(places - expected):
-        raise UserError(f"`{new}` is taken: {_where(after, path, offset)} would be the same thing")
+        raise UserError(f"`{new}` is taken: {_where(after, path, offset)} would have the same name")
     for path, offset in sorted(expected - places):
         where = _where(after, path, offset)
-        raise UserError(f"`{new}` is taken: {where} would be something else than it is")
+        raise UserError(f"`{new}` is taken: the meaning of {where} would change")
 
 
 def _renamed_positions(edits: tuple[RenameEdit, ...]) -> dict[tuple[str, Span], tuple[str, int]]:

@@ -69,7 +69,7 @@ class Folder:
         """Return the prompt file with this name, and its path; raises UsageError for any other file."""
         path = self.file(name)
         if path.is_dir():
-            raise UsageError("this is a folder, and one prompt file is needed", FilePlace(path))
+            raise UsageError("this is a folder: a prompt file is needed", FilePlace(path))
         chosen = self.choose([name])
         refuse_other_files(chosen.snapshot, str(path))
         return chosen, str(path)

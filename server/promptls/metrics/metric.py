@@ -141,7 +141,7 @@ def aggregate(results: Iterable[Any], how: str = "mean") -> Any:
         return AGGREGATIONS[how](values)
     except TypeError:
         raise UsageError(
-            f"`{how}` takes numbers, and these are classes", remedy="use `mode` or `count`"
+            f"`{how}` needs numbers, but these are classes", remedy="use `mode` or `count`"
         ) from None
 
 

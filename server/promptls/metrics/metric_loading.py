@@ -41,7 +41,7 @@ def load_metric(name: str, root: Path, named: Mapping[str, NamedMetric] | None =
         hint = f"did you mean `{near}`? " if near else ""
         raise UsageError(
             f"there is no metric `{name}`",
-            remedy=f"{hint}ready ones are {known}; your own are written as `file.py:function`",
+            remedy=f"{hint}the built-in metrics are {known}; name your own as `file.py:function`",
         )
     path = root / file
     found = getattr(_module(path, name), attribute, None)

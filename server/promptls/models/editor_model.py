@@ -40,7 +40,7 @@ def check_editor(name: str) -> None:
     """Raise `ModelError` if no editor is available to provide the model `name`."""
     if EDITOR.get() is None:
         raise ModelError(
-            f"`{name}` is a model of VS Code, and no VS Code is there to ask",
+            f"`{name}` is a model of VS Code, and this run has no connection to VS Code",
             "run the experiment in VS Code, from the lens on the prompt, or choose another model",
         )
 

@@ -105,7 +105,7 @@ def _of_project(name: str, settings: ModelSettings, base: Path | None) -> ModelR
 
 def _unnamed(name: str) -> UsageError:
     return UsageError(
-        f"the model `{name}` does not say its vendor and its family",
+        f"the model `{name}` lacks its vendor and its family",
         remedy="write `vscode:<vendor>/<family>`, such as `vscode:copilot/gpt-4o`",
     )
 

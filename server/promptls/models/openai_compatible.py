@@ -389,8 +389,8 @@ class OpenAiCompatible:
                 on_bytes(piece)
             if len(content) > LONGEST_ANSWER:
                 raise ModelError(
-                    f"`{self._shown_url}` sent an answer without an end",
-                    f"it was left at {LONGEST_ANSWER // 1024**2} MB: check what listens there",
+                    f"`{self._shown_url}` sent an answer that is too long",
+                    f"it was stopped at {LONGEST_ANSWER // 1024**2} MB: check what listens there",
                 )
         return bytes(content)
 
@@ -428,7 +428,7 @@ class OpenAiCompatible:
             return ModelError(f"`{self._shown_url}` {refused} (HTTP {status}): {said}", self._key_remedy)
         if status == HTTPStatus.PAYMENT_REQUIRED:
             return ModelError(
-                f"the account at `{self._shown_url}` is empty (HTTP {status}): {said}", "pay in some money"
+                f"the account at `{self._shown_url}` is empty (HTTP {status}): {said}", "add credit"
             )
         if status == HTTPStatus.NOT_FOUND:
             return ModelError(

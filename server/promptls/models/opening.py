@@ -115,7 +115,7 @@ def address_of(reference: ModelReference) -> str:
     if named or provider.base_url:
         return named or str(provider.base_url)
     raise ModelError(
-        f"nothing says where `{reference.name}` is",
+        f"the address of `{reference.name}` is unknown",
         f"set the environment variable `{provider.base_url_env}`, or `base_url` in `promptls.toml`",
     )
 
@@ -285,7 +285,7 @@ def check_embeddings(reference: ModelReference) -> None:
         return
     if TABLE[reference.provider].route != "chat":
         raise ModelError(
-            f"`{reference.name}` makes no embeddings",
+            f"`{reference.name}` is not an embedding model",
             f"name `{LOCAL_EMBEDDINGS}`, or a model of an OpenAI-compatible provider, such as "
             "`openai:text-embedding-3-small`",
         )

@@ -329,7 +329,7 @@ def _initialize(address: str | None) -> None:
     except (ConnectionError, RuntimeError, ValueError, ImportError) as error:
         lines = str(error).strip().splitlines()
         raise UserError(
-            f"the Ray cluster{f' at `{named}`' if named else ''} takes no connection"
+            f"the Ray cluster{f' at `{named}`' if named else ''} accepts no connection"
             f"{f': {lines[0]}' if lines else ''}",
             remedy="check that it runs, with the same releases of Ray and Python, with `ray status`",
         ) from None

@@ -228,7 +228,7 @@ async def committed_prompt(
             waiting += _named_files(snapshot, job.path, text)
     if job.path not in texts:
         which = "the last commit" if revision is None else f"the commit {commit['name']}"
-        raise UserError(f"{which} does not hold this file", FilePlace(path), "commit it once")
+        raise UserError(f"{which} does not contain this file", FilePlace(path), "commit it first")
     version = snapshot
     for file, text in texts.items():
         version = version.with_open(file, source_of(file, text), 0)

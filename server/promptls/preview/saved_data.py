@@ -258,7 +258,7 @@ class _Target:
         if (edit := added_key(self.template, written)) is not None:
             if "\n" in written and tree is not None and is_flow(text, tree.span):
                 raise UsageError(
-                    "the declarations are written in braces", FilePlace(self.path), "write one key a line"
+                    "the declarations are written in braces", FilePlace(self.path), "write one key per line"
                 )
             return edited_text(text, [*edits, edit])  # at one offset, a value precedes the next key
         if self.snapshot.kind(self.path) is not Kind.PARTS:

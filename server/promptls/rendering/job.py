@@ -46,11 +46,11 @@ def pack(value: Any) -> Any:
     Raises TypeError for values that YAML and JSON cannot represent, and ValueError for boundless ones.
     """
     if is_boundless(value):
-        raise ValueError("A value holds itself, or expands to millions of values through YAML aliases.")
+        raise ValueError("A value contains itself, or expands to millions of values through YAML aliases.")
     try:
         return _pack(value)
     except RecursionError:
-        raise ValueError("The value holds itself, or is nested too deep.") from None
+        raise ValueError("The value contains itself, or is nested too deeply.") from None
 
 
 def _pack(value: Any) -> Any:

@@ -286,7 +286,7 @@ def _answer_job(request: Mapping[str, Any], outbox: Outbox, reporter: Reporter) 
                 return packed_rows(execute_rows(job, map(unpack, request["rows"])))
             return {"outcome": packed_outcome(execute(job))}
     except MemoryError:
-        return {"outcome": RenderFailure("memory", "Rendering needs more memory than it may have.").to_json()}
+        return {"outcome": RenderFailure("memory", "Rendering needs more memory than its limit.").to_json()}
     except Exception as error:  # noqa: BLE001 - the next job must be processed, whatever it is
         traceback.print_exc()
         message = f"Rendering failed in a way that promptls does not know: {type(error).__name__}: {error}"

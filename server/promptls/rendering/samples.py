@@ -517,7 +517,7 @@ def samples_in(file: Path) -> Any:
             raise UserError(_invalid(error.message), place)
         loaded = yaml.load(text, Loader=yaml.CSafeLoader)
         if is_boundless(loaded):
-            raise ValueError("a value holds itself through an alias (`*name`)")  # noqa: TRY301  (as above)
+            raise ValueError("a value contains itself through an alias (`*name`)")  # noqa: TRY301  (as above)
         return loaded  # noqa: TRY300  (as above)
     except FileTooLargeError as error:
         raise UserError(

@@ -244,7 +244,7 @@ class RenderProcess:
         return f"exit code {process.returncode}"
 
     async def stop(self) -> None:
-        """End the process, if it exists, and wait for its end."""
+        """End the process, if it exists, and wait until it ends."""
         process, self._process = self._process, None
         if process is None:
             self._forget_mark()

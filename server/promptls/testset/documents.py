@@ -38,7 +38,7 @@ def read_documents(paths: Iterable[Path], base: Path | None = None) -> list[Node
                 properties = {CONTENT: text, SOURCE: _shown(file, base)}
                 nodes[file.resolve()] = Node(properties, DOCUMENT)
     if not nodes:
-        raise UsageError("the documents hold no text", remedy="name text files, or folders that have some")
+        raise UsageError("the documents contain no text", remedy="name text files, or folders that have some")
     return list(nodes.values())
 
 
@@ -59,7 +59,7 @@ def _text(file: Path) -> str:
         raise UsageError(
             f"documents of the form `{file.suffix}` are not read",
             FilePlace(file),
-            "turn it into Markdown or plain text first",
+            "convert it to Markdown or plain text first",
         )
     try:
         return read_text(file, "utf-8-sig")
@@ -69,7 +69,7 @@ def _text(file: Path) -> str:
             f"the document does not exist{did_you_mean(file.name, names)}", FilePlace(file), "check the path"
         ) from None
     except UnicodeDecodeError:
-        raise UsageError("the document is not text in UTF-8", FilePlace(file), "save it in UTF-8") from None
+        raise UsageError("the document is not UTF-8", FilePlace(file), "save it in UTF-8") from None
     except OSError as error:
         raise UserError(f"the document cannot be read: {error.strerror}", FilePlace(file)) from None
 

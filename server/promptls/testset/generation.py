@@ -253,7 +253,7 @@ async def _graph(request: GenerationRequest, base: Path, *, embeddings: bool) ->
         return loaded, True
     if not documents:
         raise UsageError(
-            "there are no documents to make test data of",
+            "there are no documents to generate test data from",
             remedy="name files or folders: `promptls generate docs/*.md`",
         )
     transforms = (
@@ -269,15 +269,15 @@ def _load(path: Path, documents: Sequence[Node]) -> KnowledgeGraph | None:
     """
     if not path.exists():
         if not path.parent.is_dir():
-            raise UsageError("the folder of the graph does not exist", FilePlace(path), "make it first")
+            raise UsageError("the folder of the graph does not exist", FilePlace(path), "create it first")
         return None
     graph = KnowledgeGraph.load(path)
     known = {node.id for node in graph.nodes if node.type == DOCUMENT}
     if documents and {node.id for node in documents} != known:
         raise UsageError(
-            "the graph was made of other documents, or they have changed",
+            "the graph was made from other documents, or they have changed",
             FilePlace(path),
-            "remove it, and it is made again; or leave out the documents",
+            "delete it to make it again, or leave out the documents",
         )
     return graph
 
@@ -350,7 +350,7 @@ def _estimate(plan: GenerationPlan) -> ModelEstimate:
 
 class _NoModel:
     async def ask(self, *_: object, **__: object) -> str:
-        raise AssertionError("a plan asks nobody")
+        raise AssertionError("a plan calls no model")
 
 
 _NO_MODEL: Final[Asker] = _NoModel()

@@ -179,7 +179,7 @@ class KnowledgeGraph:
         try:
             value = json.loads(read_text(path, limit=MAX_GRAPH_BYTES))
         except FileNotFoundError:
-            raise UsageError("there is no such graph", FilePlace(path), "check the path") from None
+            raise UsageError("the graph does not exist", FilePlace(path), "check the path") from None
         except OSError as error:
             raise UserError(f"the graph cannot be read: {error.strerror}", FilePlace(path)) from None
         except json.JSONDecodeError as error:

@@ -101,7 +101,7 @@ class ModelAsker:
         if not self._spending.allows(expected):
             raise BudgetSpentError(
                 f"the budget of {self._spending.reached} is spent",
-                remedy="run it again with a larger one: answers are cached, and not paid for again",
+                remedy="run it again with a larger one; cached answers cost nothing",
             )
         calls = tokens = 0
         paid = 0.0

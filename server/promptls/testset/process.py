@@ -89,13 +89,13 @@ def _nothing(samples: Samples, plan: GenerationPlan) -> UserError:
         return BudgetSpentError(
             f"{samples.stopped} before there was a query",
             FilePlace(plan.output),
-            "run it again with a larger one: answers are cached, and not paid for again",
+            "run it again with a larger one; cached answers cost nothing",
         )
     reasons = ", ".join(
         f"{plural(count, 'time')} {reason}" for reason, count in samples.left_out.most_common(3)
     )
     return UserError(
-        f"`{plan.reference.name}` gave no query that is any good: {reasons}",
+        f"`{plan.reference.name}` gave no usable query: {reasons}",
         FilePlace(plan.output),
         "try a larger model, another `--seed`, or documents with more prose; nothing was written",
     )

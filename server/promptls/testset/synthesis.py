@@ -178,7 +178,7 @@ def check_output(path: Path, *, force: bool) -> None:
             f"a dataset cannot end in `{path.suffix}`", FilePlace(path), f"name a file that ends in {listed}"
         )
     if not path.parent.is_dir():
-        raise UsageError("the folder of the dataset does not exist", FilePlace(path), "make it first")
+        raise UsageError("the folder of the dataset does not exist", FilePlace(path), "create it first")
     if path.is_dir():
         raise UsageError("this is a folder", FilePlace(path), "name a file in it")
     if path.exists() and not force:

@@ -48,7 +48,7 @@ def read_ranks(encoding: str, expected_sha256: str | None) -> dict[bytes, int]:
         ) from error
     if expected_sha256 is not None and hashlib.sha256(plain).hexdigest() != expected_sha256:
         raise VocabularyError(
-            f"The vocabulary of {encoding} in {path} is not the one that tiktoken counts with. "
+            f"The vocabulary of {encoding} in {path} is not the one that tiktoken uses. "
             "Install the package bpe-openai again."
         )
     fields = plain.split()
@@ -64,7 +64,7 @@ def _rank_file(encoding: str) -> Path:
         if path.is_file():
             return path
     raise VocabularyError(
-        f"The vocabulary of {encoding} is not installed. Install the package bpe-openai, which carries it."
+        f"The vocabulary of {encoding} is not installed. Install the package bpe-openai, which contains it."
     )
 
 

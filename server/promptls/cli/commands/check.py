@@ -213,12 +213,12 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
         raise UsageError("`--diff` shows what `--fix` would change", remedy="give both: `--fix --diff`")
     if arguments.write_baseline and not arguments.baseline:
         raise UsageError(
-            "`--write-baseline` needs to know where",
-            remedy="`--baseline promptls-baseline.json` names the file",
+            "`--write-baseline` needs a file",
+            remedy="name it, as in `--baseline promptls-baseline.json`",
         )
     if arguments.stdin_filename is not None and arguments.paths not in ([], ["-"]):
         raise UsageError(
-            "`--stdin-filename` checks one text, and paths were given too",
+            "`--stdin-filename` checks one text, but paths were given too",
             remedy="leave out the paths, or `--stdin-filename`",
         )
     if arguments.paths == ["-"] and arguments.stdin_filename is None:

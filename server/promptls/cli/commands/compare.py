@@ -113,7 +113,7 @@ def _write_csv(
         raise UserError(
             f"the file cannot be written: {(error.strerror or str(error)).lower()}",
             FilePlace(path),
-            "check the folder, and the space on the disk",
+            "check the folder and the disk space",
         ) from error
     print(f"wrote {printed_path(path)}, the rows of {len(runs)} runs side by side", file=sys.stderr)
 

@@ -116,7 +116,7 @@ def _text(word: str) -> str:
     else:
         path = existing(word)
         if path.is_dir():
-            raise UsageError("this is a folder, and one file is needed", FilePlace(path), "name a file in it")
+            raise UsageError("this is a folder: a file is needed", FilePlace(path), "name a file in it")
         data = _bytes_of(path)
     try:
         return data.decode("utf-8-sig")

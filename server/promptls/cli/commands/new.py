@@ -62,7 +62,7 @@ def execute(arguments: argparse.Namespace) -> int:
     beside = {*arguments.beside, *(() if arguments.alone else _DEFAULT)}
     if arguments.kind == "evaluation" and "sample" in arguments.beside:
         raise UsageError(
-            "the rows of the dataset are what an evaluation prompt is shown with, not samples",
+            "evaluation prompts are shown with rows of their dataset, not with samples",
             remedy="write `--with dataset`, or choose another `--kind`",
         )
     files = {path.parent / file: text for file, text in new_prompt(name, arguments.kind, beside).items()}

@@ -93,9 +93,9 @@ def execute(arguments: argparse.Namespace) -> int:
         templates = templates_of_program(snapshot, path)
         if not templates:
             raise UsageError(
-                "the program writes out no template",
+                "the program contains no template",
                 FilePlace(path),
-                "give `Prompt` a `raw_template`; `--viewer` shows a configuration of OpenCompass, and "
+                "pass a `raw_template` to `Prompt`; `--viewer` shows a configuration of OpenCompass, and "
                 "`promptls convert` converts it",
             )
         return max(_render(each.snapshot, each.path, arguments, each) for each in templates)

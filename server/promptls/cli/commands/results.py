@@ -71,7 +71,7 @@ def _initial_view(runs: list[str]) -> tuple[dict[str, Any], Path, str]:
         found = (run for folder in folders_of_runs(Path.cwd()) for run in known_runs(folder))
         finished = newest_first((run for run in found if run.status == "finished"), 1)
         if not finished:
-            remedy = "make one: `promptls run FILE`; or name a prompt that has runs: `promptls results FILE`"
+            remedy = "start one: `promptls run FILE`; or name a prompt that has runs: `promptls results FILE`"
             raise UsageError("there is no run here yet", remedy=remedy)
         runs = [str(finished[0].results)]
     *against, last = runs

@@ -147,7 +147,9 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.junit is not None and not arguments.junit.absolute().parent.is_dir():
         # Reported before anything is spent.
         raise UsageError(
-            "the folder of the report does not exist", FilePlace(arguments.junit), "make it, or name another"
+            "the folder of the report does not exist",
+            FilePlace(arguments.junit),
+            "create it, or name another",
         )
     requests = _requests(arguments)
     if not arguments.trust:
@@ -197,16 +199,16 @@ def _check_arguments(arguments: argparse.Namespace) -> None:
         raise UsageError("`promptls run` needs FILE", remedy="`promptls run --help` shows the options")
     if arguments.leave_one_out and named:
         raise UsageError(
-            "examples are left out of a prompt, and not of a run",
+            "`--leave-one-out` needs a prompt, not a run",
             remedy="name the prompt: `promptls run FILE --leave-one-out`; known answers are in the cache",
         )
     if arguments.skip_in_flight and not arguments.resume:
         raise UsageError(
-            "`--skip-in-flight` is for a run that broke off", remedy="name it: `promptls run --resume RUN`"
+            "`--skip-in-flight` is for an interrupted run", remedy="name it: `promptls run --resume RUN`"
         )
     if named and (arguments.files or arguments.model or arguments.rows or arguments.experiment):
         raise UsageError(
-            f"the run `{named}` already says its prompt, its models and its rows",
+            f"the run `{named}` already determines its prompt, models and rows",
             remedy="leave them out; budgets, `--concurrency` and `--timeout` may change",
         )
 
@@ -397,7 +399,7 @@ async def _run_leave_one_out(request: RunRequest, arguments: argparse.Namespace)
         question = None if arguments.yes else left.planned.question
         if question is not None and not (permission.can_ask() and permission.agrees(question)):
             raise UsageError(
-                question.removesuffix(" Run it?"), remedy="say `--yes` to run it, or run less: `--rows 20`"
+                question.removesuffix(" Run it?"), remedy="pass `--yes` to run it, or run less: `--rows 20`"
             )
         finished = await _leave_out_with_progress(left, arguments)
     report = dict(finished.manifest)

@@ -100,7 +100,7 @@ def _warn_of_remote(host: str, *, is_allowed: bool) -> None:
     if not is_allowed:
         raise UsageError(
             f"other machines can reach `{host}`",
-            remedy="leave the host out to serve this machine alone, or add `--allow-remote`",
+            remedy="leave out the host to serve only this machine, or add `--allow-remote`",
         )
     print(
         f"warning: other machines can reach `{host}`, and the connection is not encrypted. Whoever has the "
@@ -123,5 +123,5 @@ def _address(word: str) -> Address:
 
     host, _, port = word.rpartition(":")
     if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
-        raise argparse.ArgumentTypeError(f"`{word}` names no port from 0 to 65535")
+        raise argparse.ArgumentTypeError(f"`{word}` is not a port from 0 to 65535")
     return Address(host.strip("[]") or LOOPBACK, int(port))

@@ -248,11 +248,9 @@ def picture_file(word: str) -> Path:
     """
     path = Path(word).absolute()
     if path.suffix.lower() not in FORMS:
-        raise UsageError(
-            "this is not a format of pictures", FilePlace(path), f"choose one of {', '.join(FORMS)}"
-        )
+        raise UsageError("this is not a picture format", FilePlace(path), f"choose one of {', '.join(FORMS)}")
     if not path.parent.is_dir():
-        raise UsageError("there is no such folder", FilePlace(path.parent), "make it first")
+        raise UsageError("there is no such folder", FilePlace(path.parent), "create it first")
     if find_spec("matplotlib") is None:
         raise UsageError(
             "pictures need matplotlib, which is not installed",

@@ -139,7 +139,7 @@ class LiveResults:
         await asyncio.wait([task])
         if task.cancelled():
             raise UserError(
-                "the run was cancelled, and its finished rows are kept",
+                "the run was cancelled; its finished rows are stored",
                 remedy=f"resume it: `promptls run --resume {names[0]}`" if names else None,
             )
         return task.result().results

@@ -123,7 +123,7 @@ class EvaluationConfig:
         texts = [each for each in examples if isinstance(each, str)]
         if len(texts) < len(examples):
             raise OpenCompassError(
-                "Some of the examples are texts and others are dialogues: let all labels be alike.",
+                "Some of the examples are texts and others are dialogues: use the same form for all labels.",
                 cause="TypeError",
                 said="sequence item: expected str instance, PromptList found",
                 at=("ice_template", "template"),
@@ -150,8 +150,8 @@ class EvaluationConfig:
         retriever, arguments = self.retriever, self.retriever.arguments
         if loss is None:
             raise OpenCompassError(
-                "`MDLRetriever` compares the losses of a language model, and none is installed: "
-                "`promptls doctor` says how to install `local:smollm2`, which is taken.",
+                "`MDLRetriever` compares the losses of a language model, which is not installed: "
+                "`promptls doctor` shows how to install `local:smollm2`, which is used for this.",
                 cause="ModuleNotFoundError",
                 is_opencompass=False,
                 at=("retriever", "type"),
@@ -281,8 +281,8 @@ def template_problems(name: str, config: Any) -> Iterator[OpenCompassError]:
         yield from prompt_templates.prompt_template_problems(name, config)
     else:
         yield OpenCompassError(
-            f"What the template class `{kind}` makes can be seen in OpenCompass only: promptls knows "
-            "`PromptTemplate` and `RawPromptTemplate`.",
+            f"promptls does not know the template class `{kind}`, only `PromptTemplate` and "
+            "`RawPromptTemplate`.",
             cause="KeyError",
             is_opencompass=False,
             at=(name, "type"),

@@ -90,8 +90,8 @@ def split_rounds(dialogue: tuple[Any, ...], rounds: list[Any], *, uses_fallback:
             continue
         if isinstance(turn, Mapping) and "section" in turn and "role" not in turn:
             raise prompt_list.OpenCompassError(
-                "The examples are a dialogue in the midst of `round`, where no meta template can lay them "
-                "out: put the `ice_token` into `begin`.",
+                "The examples are a dialogue in the middle of `round`, where no meta template can format "
+                "them: put the `ice_token` into `begin`.",
                 cause="KeyError",
                 said="role",
             )
@@ -131,7 +131,7 @@ def _role_problems(
 def refused_list(key: str, at: prompt_list.ConfigPath = HERE) -> prompt_list.OpenCompassError:
     """Return the failure for a list as the `begin` or `end` of a role, or of the prompt, at `at`."""
     return prompt_list.OpenCompassError(
-        f"OpenCompass takes no list for `{key}`: write one text.",
+        f"OpenCompass accepts no list for `{key}`: write one text.",
         cause="NotImplementedError",
         said="Using List[str|int] is as the begin or endof a prompt is not supported yet.",
         at=(*at, key),
@@ -447,7 +447,7 @@ def _merge(made: list[Any]) -> list[Any]:
         )
     if made[0] is None:
         raise prompt_list.OpenCompassError(
-            "`begin` has a turn of the role that the model writes, where nothing is left of it for an API.",
+            "`begin` has a turn of the role that the model writes, which is empty for an API.",
             cause="TypeError",
             said="'NoneType' object is not subscriptable",
         )

@@ -250,7 +250,7 @@ def _replaced_turn(item: Mapping[str, Any], mark: str, by: Prompt) -> dict[str, 
         if isinstance(by, PromptList):
             raise OpenCompassError(
                 f"The examples are a dialogue, and `{mark}` is in the `prompt` of a turn, which holds "
-                "text only: let it be an item of its own.",
+                "text only: make it a separate item.",
                 cause="TypeError",
                 said=f"Found keyword {mark} in a dictionary's prompt key. Cannot replace with a PromptList.",
             )

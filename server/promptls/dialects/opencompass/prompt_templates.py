@@ -112,8 +112,8 @@ class PromptTemplate:
             what = "a dialogue" if isinstance(examples, PromptList) else "messages"
             kind = "PromptList" if isinstance(examples, PromptList) else "list"
             raise OpenCompassError(
-                f"The examples are {what}, which cannot go into the text of `{self.name}`: let both be "
-                "texts, or both dialogues.",
+                f"The examples are {what}, which cannot go into the text of `{self.name}`: use "
+                "texts for both, or dialogues for both.",
                 cause="TypeError",
                 said=f"replace() argument 2 must be str, not {kind}",
                 at=(self.name, "template"),

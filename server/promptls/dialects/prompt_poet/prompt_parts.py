@@ -407,7 +407,7 @@ def truncate(
         why = "no part has a positive `truncation_priority`" if not blocks else "nothing more may be removed"
         raise PromptPoetError(
             "truncation",
-            f"The prompt cannot be brought under its limit of {token_limit} tokens: {after} are left, and "
+            f"The prompt cannot be truncated to its limit of {token_limit} tokens: {after} are left, and "
             f"{why}. Raise the limit, or give more parts a `truncation_priority`.",
             cause="TruncationError",
         )

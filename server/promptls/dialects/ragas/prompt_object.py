@@ -166,7 +166,7 @@ def fill_fields(text: str, inputs: Mapping[str, Any]) -> str:
     except (LookupError, ValueError, AttributeError, TypeError, TemplateError) as error:
         raise ValueError(
             f"The text cannot be filled in, as its braces do not denote inputs ({_said(error)}): "
-            "write a brace that is meant as text twice, `{{` or `}}`."
+            "double a brace that is text, `{{` or `}}`."
         ) from error
 
 

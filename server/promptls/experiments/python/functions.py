@@ -39,7 +39,9 @@ from promptls.text.format import plural
 def experiment_module(path: Path) -> ModuleType:
     """Import the experiment's file as a module, once; raises UserError if that fails."""
     if not path.is_file():
-        raise UsageError("the Python file of the experiment is not there", FilePlace(path), "check the path")
+        raise UsageError(
+            "the Python file of the experiment does not exist", FilePlace(path), "check the path"
+        )
     return loaded_module(path, "the Python file of the experiment", before_others=True)
 
 
@@ -93,7 +95,9 @@ class RowFunction:
         if isinstance(value, BaseModel) and (self.model is None or isinstance(value, self.model)):
             return value if self.model is not None else value.model_dump()
         if not isinstance(value, Mapping):
-            raise TypeError(f"the function gave a {type(value).__name__} and no mapping of columns to values")
+            raise TypeError(
+                f"the function returned a {type(value).__name__}, not a mapping of columns to values"
+            )
         return dict(value) if self.model is None else self.model(**value)
 
 
@@ -323,9 +327,7 @@ class ExperimentFunction:
         if concurrency is None:
             concurrency = DEFAULT_CONCURRENCY if inspect.iscoroutinefunction(self.func) else 1
         if not isinstance(concurrency, int) or concurrency < 1:
-            raise UsageError(
-                f"{concurrency!r} rows at once make no run", remedy="set `concurrency` to 1 or more"
-            )
+            raise UsageError(f"`concurrency` is {concurrency!r}", remedy="set `concurrency` to 1 or more")
         self._check_arguments(arguments, named)
         results = ExperimentResults(name or self.__name__, self._place(dataset, backend))
         journal = _journal(results.backend, results_name(name, (), self.__name__, self.name_prefix, now))

@@ -224,9 +224,9 @@ def _arguments(
     missing = sorted(experiment.required - known.keys())
     if missing:
         raise UsageError(
-            f"nothing says what {in_code(missing)} of the experiment `{experiment.name}` is",
+            f"the experiment `{experiment.name}` has no value for {in_code(missing)}",
             FilePlace(experiment.file, experiment.line),
-            "give the parameter a default, or run the experiment with its own `arun`",
+            "give the parameter a default value, or run the experiment with its own `arun`",
         )
     named = inspect.signature(function).parameters
     if request.seed is not None and _SEED_PARAMETER not in named:
@@ -262,9 +262,9 @@ def _rows(experiment: PythonExperiment, module: Any, request: RunRequest) -> Ite
         path = prompt.parent / own[0].dataset if own else project.root / shared[0].dataset
         return FileRows(path)
     raise UsageError(
-        f"nothing says which dataset the experiment `{experiment.name}` is run on",
+        f"the experiment `{experiment.name}` has no dataset",
         FilePlace(experiment.file, experiment.line),
-        "write a function `load_dataset()` in the file, which gives a `Dataset`",
+        "add a function `load_dataset()` to the file, which returns a `Dataset`",
     )
 
 

@@ -195,10 +195,10 @@ class FunctionJob(Job):
         for option, limit, column, value in limits:
             if limit is not None and value is None and result.error is None:
                 raise UsageError(
-                    f"`{option}` cannot be held: the experiment `{self._plan.experiment.name}` gives no "
-                    f"number `{column}`",
+                    f"`{option}` cannot be enforced: the experiment `{self._plan.experiment.name}` returns "
+                    f"no number `{column}`",
                     FilePlace(self._plan.experiment.file, self._plan.experiment.line),
-                    f"put `{column}` into what the function returns, or limit its calls: `--max-calls`",
+                    f"return `{column}` from the function, or limit its calls: `--max-calls`",
                 )
 
     def _tasks(self, run: UnfinishedRun, call: RowCall) -> Iterator[Task[RowOutcome]]:

@@ -78,10 +78,10 @@ def _difference(path: Path, text: bytes) -> UserError | None:
             return None
     except OSError:
         return UserError(
-            f"the file `{path.name}` of the experiment is not there",
-            remedy="have the project in the same folder on every node, such as a shared one",
+            f"the file `{path.name}` of the experiment does not exist on this node",
+            remedy="put the project into the same folder on every node, such as a shared one",
         )
     return UserError(
-        f"the file `{path.name}` of the experiment is not the same here",
-        remedy="bring the project up to date on every node",
+        f"the file `{path.name}` of the experiment is different on this node",
+        remedy="update the project on every node",
     )

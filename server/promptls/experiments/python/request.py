@@ -90,7 +90,7 @@ def _check_declared(prompt: Path, unsaved: Mapping[str, str]) -> None:
     offered = [each.name for each in _offered(prompt, project, "")]
     if offered:
         raise UsageError(
-            "the prompt declares no experiment, and Python files have some for it",
+            "the prompt declares no experiment, but Python files have some for it",
             FilePlace(prompt),
             f"name one: {' or '.join(f'`--experiment {name}`' for name in offered[:_SHOWN])}, "
             "or declare one in the header, as `promptls run --help` shows",

@@ -307,7 +307,7 @@ def _not_escaped(template: Template, call: TemplateCall, name: str, shape: Shape
                 case Call(function=Name(name="escape_special_characters"), arguments=(Name() as given,)):
                     span = given.span.shifted(start + located.start)
                     if given.name == name and _is_certain(template, name, span):
-                        detail = f"`escape_special_characters` takes a text, and not {what}"
+                        detail = f"`escape_special_characters` takes text, not {what}"
                         yield CallProblem(call, "broken", name, span, detail)
                         return
 

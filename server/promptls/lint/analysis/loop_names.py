@@ -323,7 +323,7 @@ def loops_outside_of_loops(file: File) -> Iterator[Finding]:
     includers = file.snapshot.includers(file.path)
     if "loop" in declared or _tests_loop(file) or any(_binds_loop(file, path) for path in includers):
         return
-    message = "`loop` is there only in a loop"
+    message = "`loop` exists only in a loop"
     if includers:
         message = (
             "an included file does not see `loop`; where it is included, pass on what it needs with `set`"

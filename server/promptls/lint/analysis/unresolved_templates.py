@@ -117,7 +117,7 @@ def _by_variable(file: File, reference: TemplateReference) -> Iterator[Finding]:
 
 def _finding(file: File, reference: TemplateReference, name: str) -> Finding:
     if reference.alternatives:
-        return Finding(reference.span, f"none of these files is there: {in_code(reference.alternatives)}")
+        return Finding(reference.span, f"none of these files exists: {in_code(reference.alternatives)}")
     if not current_scope().allows(Path(file.path).parent / name) and parts_of_name(name) is not None:
         message = f"`{name}` leads out of the project, which is not trusted: it is not read"
         return Finding(reference.span, message)

@@ -165,7 +165,7 @@ def draw_scenarios(
             found += [(each, scenario) for scenario in each.drawn(graph, share, draw)]
     if not found:
         raise UserError(
-            "the documents hold nothing that could be asked about",
-            remedy="name documents with some paragraphs of prose, or another `--distribution`",
+            "the documents contain nothing to ask about",
+            remedy="name documents with paragraphs of prose, or another `--distribution`",
         )
     return Drawn(found, notes)

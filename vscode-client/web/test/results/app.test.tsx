@@ -84,7 +84,7 @@ it("takes the runs of another prompt away where a prompt was not run yet", async
 it("says why the results cannot be read, below the results that are there", async () => {
   await act(() => {
     show(view([run("first")]), "Overview");
-    fail("the table of the run is gone");
+    fail("the table of the run does not exist");
   });
   expect(textOf('[role="alert"]')).toBe("The table of the run is gone");
   expect(textOf("h1")).toBe("main");

@@ -237,7 +237,7 @@ def _embeddings_problem(name: str, project: Project) -> NameProblem | None:
     except UsageError as refused:
         return NameProblem.near(refused.message, name, [*project.models, LOCAL_EMBEDDINGS])
     makes_some = reference.name == LOCAL_EMBEDDINGS or TABLE[reference.provider].route == "chat"
-    return None if makes_some else NameProblem(f"`{name}` makes no embeddings", LOCAL_EMBEDDINGS)
+    return None if makes_some else NameProblem(f"`{name}` is not an embedding model", LOCAL_EMBEDDINGS)
 
 
 def model_problem(name: str, project: Project, folder: Path | None = None) -> NameProblem | None:

@@ -318,7 +318,7 @@ def _pairs_with_one_name(file: File) -> Iterator[Finding]:
             for each in read
         )
         if is_printed or (not read and not name.startswith("_")):
-            message = "`items()` gives pairs of a key and a value, and this is one name"
+            message = "`items()` gives pairs of a key and a value, but this is one name"
             names = f"{name}, value" if name in _KEYS else f"key, {name}"
             yield Finding(span, message, (Fix.change_to(span, names),))
 

@@ -260,7 +260,7 @@ def _after_loops(file: File, misspelled: frozenset[str]) -> Iterator[Finding]:
             )
             is_input = not is_near or len(references) > _MAX_AFTER_LOOP or len(bindings) > 1
             for reference in references:
-                message = f"`{name}` is there only in its loop, and nothing else gives it a value"
+                message = f"`{name}` exists only in its loop, and nothing else gives it a value"
                 if is_input:
                     message = f"this is not the `{name}` of the loop, but an input of the same name"
                 related = RelatedInformation(file.path, bindings[0].span, f"`{name}` is bound here")
@@ -443,9 +443,7 @@ def _in_own_sources(chunk: Chunk) -> Iterator[Finding]:
         own = [node for node in read if isinstance(node, Name) and node.name in bound]
         if own and not any(isinstance(node, Name) and node.name in bound for node in walk(first)):
             sign = chunk.text.find("and", start + first.span.end)
-            message = (
-                f"`{own[0].name}` is there only inside of the loop; a condition of the loop is after `if`"
-            )
+            message = f"`{own[0].name}` exists only inside of the loop; a condition of the loop is after `if`"
             yield Finding(
                 own[0].span.shifted(start), message, (Fix.change_to(Span(sign, sign + len("and")), "if"),)
             )
@@ -517,7 +515,7 @@ def _callers(file: File) -> Iterator[Finding]:
         return
     for reference in names.references_of("caller"):
         if reference.binding is None and reference.how == "call":
-            yield Finding(reference.span, "`caller` is there only in a macro that a `call` block calls")
+            yield Finding(reference.span, "`caller` exists only in a macro that a `call` block calls")
 
 
 def _unset_attributes(file: File) -> Iterator[Finding]:
@@ -576,5 +574,7 @@ def _without_data(file: File, importer: str) -> Iterator[Finding]:
     for name in sorted(names.read_names - GLOBALS - FOREIGN_CONSTANTS.keys() - {"loop"}):
         for reference in names.references_of(name):
             if reference.binding is None:
-                message = f"`{name}` is not there: `{file_name}` imports this file without `with context`"
+                message = (
+                    f"`{name}` does not exist here: `{file_name}` imports this file without `with context`"
+                )
                 yield Finding(reference.span, message)
