@@ -90,7 +90,7 @@ async def test_an_event_loop_may_run_already(tmp_path: Path) -> None:
         ("Nein.", "there is no JSON"),
         ('{"art": "Fehler", "parts": ["die Tür", 2]}', "the keys at its top are no longer `kind`, `parts`"),
         ('{"kind": "Fehler", "parts": ["die Tür"]}', "the list at `parts` no longer has 2 items"),
-        ('{"kind": 5, "parts": ["die Tür", 2]}', "the value at `kind` is not text"),
+        ('{"kind": 5, "parts": ["die Tür", 2]}', "the value at `kind` is no longer text"),
     ],
 )
 def test_answers_that_cannot_be_used_leave_the_prompt_as_it_was(

@@ -178,7 +178,7 @@ def test_the_data_stay_as_they_are(write: Callable[..., Path]) -> None:
         ("- name: a\n  content: {{ x\n", {}, "load", "main.yml.j2:2", "unexpected end of template"),
         ("{% include 'gone.j2' %}", {}, "render", "main.yml.j2:1", "There is no file `gone.j2`"),
         ("{% include 's.yml.j2' %}", {}, "render", "s.yml.j2:2", "'user' is undefined"),
-        ("a\n{{ x.__class__ }}", {"x": 1}, "sandbox", "main.yml.j2:2", "sandbox forbids"),
+        ("a\n{{ x.__class__ }}", {"x": 1}, "sandbox", "main.yml.j2:2", "sandbox of the template forbids"),
         ("\n- name: {{ x }}\n  content: {{ y }}\n", {"x": 1, "y": "a: b"}, "yaml", "main.yml.j2:3", "YAML"),
         ("\n- nme: a\n  content: b\n", {}, "parts", "main.yml.j2:2", "did you mean `name`"),
         ("\n- name: a\n  content: {{ f() }}\n", {"f": lambda: "a: b"}, "yaml", "main.yml.j2", "line 3 of it"),

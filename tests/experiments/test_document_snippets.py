@@ -430,7 +430,7 @@ async def test_a_metric_without_a_judge_is_an_error_that_names_the_remedy(
     monkeypatch.delenv("PROMPTLS_JUDGE", raising=False)
     results = (await run(LOAD + EVALUATED, {"my_system_function": answer}))["results"]
     assert len(results) == 2
-    assert all("give the metric `llm=" in row["error"] for row in results)
+    assert all("pass `llm=" in row["error"] for row in results)
 
 
 async def test_a_metric_inside_an_experiment_asks_the_named_judge(

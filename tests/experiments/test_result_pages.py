@@ -61,7 +61,7 @@ async def test_missing_columns_and_tables_are_reported(run: RunSummary) -> None:
     with pytest.raises(UsageError, match="no column `nope`"):
         found_places(run, RowQuery(sort="nope"))
     run.results.unlink()
-    with pytest.raises(UsageError, match="table of the run is gone"):
+    with pytest.raises(UsageError, match="table of the run does not exist"):
         found_places(run)
 
 

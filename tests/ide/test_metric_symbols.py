@@ -102,7 +102,7 @@ def test_a_metric_is_renamed_in_headers_and_programs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("new", "reason"), [("other", "is taken"), ("class", "Python's own"), ("a b", "is not a name")]
+    ("new", "reason"), [("other", "is taken"), ("class", "keyword of Python"), ("a b", "is not a name")]
 )
 def test_a_metric_does_not_take_a_name_that_cannot_be(new: str, reason: str, tmp_path: Path) -> None:
     snapshot = opened(tmp_path, FILES)

@@ -113,7 +113,7 @@ Prompt(template_path="main.yml.j2", template_data={"text": 1, "ticket": 2})
 {% endfor %}
 """,
         "turn",
-        "`turn` is taken: main.yml.j2, line 4, would be something else",
+        "`turn` is taken: the meaning of main.yml.j2, line 4, would change",
     ),
     "what it would catch": (
         "{% for tu<CURSOR>rn in turns %}\n- name: a\n  content: '{{ text }}'\n{% endfor %}\n",
@@ -169,7 +169,7 @@ experiments: {e: {dataset: d.csv, metrics: ["m.py:right"]}}
 def ri<CURSOR>ght(response): return 1
 """,
         "class",
-        "Python's own",
+        "keyword of Python",
     ),
     "a column that a built-in metric takes by its name": (
         """\
@@ -222,7 +222,7 @@ experiments: {e: {dataset: d.csv}}
 i<CURSOR>d,label
 """,
         "a,b",
-        "is not a column's name",
+        "is not a column name",
     ),
     "a column that a metric's function takes by its name": (
         """\

@@ -73,5 +73,5 @@ async def test_an_invalid_list_of_vectors_is_reported(server: ModelServer, conte
 
 @pytest.mark.parametrize("name", ["echo", "anthropic:claude-haiku-4-5"])
 def test_a_model_that_only_answers_is_refused(name: str) -> None:
-    with pytest.raises(ModelError, match="makes no embeddings"):
+    with pytest.raises(ModelError, match="is not an embedding model"):
         check_embeddings(find_embeddings(name, base=Path()))

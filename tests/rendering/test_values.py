@@ -34,7 +34,7 @@ def test_yaml_values_round_trip(value: Any) -> None:
 def test_a_value_that_contains_itself_is_rejected() -> None:
     value: list[Any] = []
     value.append(value)
-    with pytest.raises(ValueError, match="holds itself"):
+    with pytest.raises(ValueError, match="contains itself"):
         pack(value)
 
 

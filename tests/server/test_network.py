@@ -90,4 +90,4 @@ async def test_what_names_no_port_is_refused(word: str) -> None:
     code, errors = await refused(f"--tcp={word}")
 
     assert code == 2
-    assert "names no port" in errors
+    assert "is not a port" in errors

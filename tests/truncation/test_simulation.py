@@ -69,7 +69,7 @@ def test_a_message_that_is_removed_in_the_turn_in_which_it_arrives_breaks_no_cac
 def test_a_turn_that_cannot_be_cut_is_whole_and_says_why() -> None:
     found = simulate(chat([5, 5], fixed=30), 20, 5, EXACT, nothing_shared)
     assert [turn.tokens for turn in found.turns] == [35, 40]
-    assert "cannot be brought under its limit of 20 tokens" in (found.turns[0].failure or "")
+    assert "cannot be truncated to its limit of 20 tokens" in (found.turns[0].failure or "")
 
 
 @pytest.mark.parametrize(
