@@ -198,7 +198,7 @@ async def test_a_provider_that_knows_json_alone_is_not_asked_for_it_by_a_prompt_
 SAID = [
     (Reply(status=401, raw=b'{"error": {"message": "no"}}'), "refused the key .HTTP 401.: “no”", "`PLANTED`"),
     (Reply(status=403, raw=b'{"message": "no"}'), "refused the key .HTTP 403.: “no”", "`PLANTED`"),
-    (Reply(status=402, raw=b'{"error": {"message": "Insufficient Balance"}}'), "account .* is empty", "credit"),
+    (Reply(status=402, raw=b'{"error": {"message": "Empty Balance"}}'), "account .* is empty", "credit"),
     (Reply(status=404, raw=b'{"error": {"message": "gone"}}'), "no model `m`.*: “gone”", "check `model`"),
     (Reply(status=422, raw=b'{"detail": [{"msg": "Extra inputs"}]}'), "HTTP 422: “Extra inputs”", ""),
     (Reply(status=400, raw=b'{"object": "error", "message": {"detail": [{"msg": "seed"}]}}'), "“seed”", ""),
