@@ -24,7 +24,7 @@ from promptls.workspace.settings import folder_to_trust
 
 if TYPE_CHECKING:
     from promptls.cli.chosen_files import ChosenFiles
-    from promptls.experiments.access import Access, KeyQuestion
+    from promptls.experiments.access import Access
     from promptls.experiments.run_protocol import Planned
     from promptls.workspace.workspace import Workspace
 
@@ -207,8 +207,13 @@ def ask_for_keys(access: Access) -> None:
     if not can_ask():
         access.check()
         return
+    from promptls.models.keys import NotAllowedError
+
     for question in access.questions():
-        _ask_for_key(question)
+        if not agrees(question.text()):
+            message = "nothing was run, and no key was sent"
+            raise NotAllowedError(message, question.place, "choose another model")
+        TrustStore().give([question.grant])
 
 
 def sent_lines(sends: Sequence[Mapping[str, Any]], environment: Sequence[str]) -> list[str]:
@@ -219,14 +224,6 @@ def sent_lines(sends: Sequence[Mapping[str, Any]], environment: Sequence[str]) -
     if environment:
         lines.append(f"functions and metrics may read {', '.join(environment)}")
     return lines
-
-
-def _ask_for_key(question: KeyQuestion) -> None:
-    from promptls.models.keys import NotAllowedError
-
-    if not agrees(question.text()):
-        raise NotAllowedError("nothing was run, and no key was sent", question.place, "choose another model")
-    TrustStore().give([question.grant])
 
 
 def _grant(text: str) -> KeyGrant:

@@ -335,10 +335,10 @@ def rows_of_other_datasets(snapshot: Snapshot, path: str) -> Iterator[Sample]:
             yield Sample.of_row(row, dataset.name, template, f"row {row.number} of {dataset.name}")
 
 
-def _first_rows(dataset: Path) -> Sequence[DatasetRow]:
+def _first_rows(dataset: Path, limit: int = _MAX_ROWS) -> Sequence[DatasetRow]:
     """Return the first rows of a dataset; none if it cannot be read, which running the experiment reports."""
     try:
-        return list(islice(open_dataset(dataset).rows(), _MAX_ROWS))
+        return list(islice(open_dataset(dataset).rows(), limit))
     except UserError:
         return ()
 
@@ -555,14 +555,8 @@ def _from_examples(template: Template) -> Iterator[Sample]:
 
 def _first_row(template: Template, path: str) -> Iterator[Sample]:
     dataset = dataset_path(template, path)
-    if dataset is None:
-        return
-    try:
-        row = next(iter(open_dataset(dataset).rows()), None)
-    except UserError:
-        return  # a preview works without its dataset; running the experiment reports the error
-    if row is not None:
-        yield Sample.of_row(row, dataset.name, template)
+    if dataset is not None:
+        yield from (Sample.of_row(row, dataset.name, template) for row in _first_rows(dataset, 1))
 
 
 def dataset_path(template: Template, path: str) -> Path | None:

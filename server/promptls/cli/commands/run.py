@@ -21,7 +21,6 @@ from promptls.text.format import in_dollars, plural
 
 if TYPE_CHECKING:
     from promptls.experiments.leave_one_out import LeftOut
-    from promptls.experiments.prepare import Prepared
     from promptls.experiments.python.program import PreparedPython
     from promptls.experiments.python.request import PythonRequest
     from promptls.experiments.run_protocol import Finished, RunRequest
@@ -143,6 +142,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from promptls.cli.run_progress import interrupted_by_signals, run_cancellable
     from promptls.experiments.folder_code import code_of_run, folders_of_run
     from promptls.experiments.prepare import requested_access
+    from promptls.experiments.python.request import python_request
 
     if arguments.junit is not None and not arguments.junit.absolute().parent.is_dir():
         # Reported before anything is spent.
@@ -159,11 +159,15 @@ def execute(arguments: argparse.Namespace) -> int:
     with permission.keys_allowed(accesses, arguments.allow_key, asks=not arguments.dry_run):
         if arguments.leave_one_out:
             with interrupted_by_signals():
-                return run_left_out(requests, arguments)
-        requests, code_defined = in_python(requests)
+                return _leave_one_out(requests, arguments)
+        in_python = [python_request(request) for request in requests]
+        declared = [each for each, found in zip(requests, in_python, strict=True) if found is None]
         with interrupted_by_signals():
-            ended = run_cancellable(_run_all(requests, arguments)) if requests else []
-            ended += [(each, arguments.fail_under) for each in run_in_python(code_defined, arguments)]
+            ended = run_cancellable(_run_all(declared, arguments)) if declared else []
+            for each in filter(None, in_python):
+                finished = _run_python_experiment(each, arguments)
+                if finished is not None:
+                    ended.append((finished, arguments.fail_under))
     return _report(ended, arguments) if ended else 0
 
 
@@ -253,8 +257,10 @@ async def _run_all(
     requests: list[RunRequest], arguments: argparse.Namespace
 ) -> list[tuple[Finished, list[Threshold]]]:
     """Run all experiments; every plan is made, and every question asked, before the first call of a model."""
+    from promptls.cli.run_progress import shown_progress
     from promptls.experiments.history import read_run
     from promptls.experiments.prepare import prepare_run
+    from promptls.experiments.prompt_runner import run_plan
     from promptls.experiments.verdicts import check_thresholds, thresholds_of
 
     finished = []
@@ -275,45 +281,17 @@ async def _run_all(
         if not arguments.yes:
             permission.ask_before_spending(each.planned for each in plans)
         for each, limits in zip(plans, thresholds, strict=True):
-            end = await _run(each, arguments)
+            with shown_progress(quiet=arguments.json) as notify, _only_json(arguments):
+                end = await run_plan(each.plan, notify, continued=each.continued)
             finished.append((end, limits))
             if not arguments.json:
                 print_run(read_run(Path(end.manifest_path)), each.plan.experiment.thresholds)
     return finished
 
 
-async def _run(prepared: Prepared, arguments: argparse.Namespace) -> Finished:
-    from promptls.cli.run_progress import shown_progress
-    from promptls.experiments.prompt_runner import run_plan
-
-    with shown_progress(quiet=arguments.json) as notify, _only_json(arguments):
-        return await run_plan(prepared.plan, notify, continued=prepared.continued)
-
-
 def _only_json(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
     """Redirect the output of metrics to the error stream if a program reads the standard output."""
     return redirect_stdout(sys.stderr) if arguments.json else nullcontext()
-
-
-def in_python(requests: list[RunRequest]) -> tuple[list[RunRequest], list[PythonRequest]]:
-    """Return the requests for declared experiments, and those for experiments in Python, found by parsing."""
-    from promptls.experiments.python.request import python_request
-
-    declared, code_defined = [], []
-    for request in requests:
-        found = python_request(request)
-        if found is None:
-            declared.append(request)
-        else:
-            code_defined.append(found)
-    return declared, code_defined
-
-
-def run_in_python(code_defined: list[PythonRequest], arguments: argparse.Namespace) -> list[Finished]:
-    """Run each in turn and print its scores; with --dry-run, print what would be run."""
-    return [
-        finished for each in code_defined if (finished := _run_python_experiment(each, arguments)) is not None
-    ]
 
 
 def _python_heading(ready: PreparedPython, folder: Path) -> str:
@@ -329,6 +307,7 @@ def _python_heading(ready: PreparedPython, folder: Path) -> str:
 
 
 def _run_python_experiment(code_defined: PythonRequest, arguments: argparse.Namespace) -> Finished | None:
+    """Run the experiment and print its scores; with --dry-run, print what would be run, and return None."""
     from promptls.cli.run_progress import run_cancellable, shown_progress
     from promptls.experiments.history import read_run
     from promptls.experiments.python.program import prepared_python
@@ -374,7 +353,7 @@ _EXAMPLE_COLUMNS = (
 )
 
 
-def run_left_out(requests: list[RunRequest], arguments: argparse.Namespace) -> int:
+def _leave_one_out(requests: list[RunRequest], arguments: argparse.Namespace) -> int:
     """Run each prompt with all examples and without each one, and print the effect of every example."""
     from promptls.cli.run_progress import run_cancellable
 
@@ -389,7 +368,8 @@ def run_left_out(requests: list[RunRequest], arguments: argparse.Namespace) -> i
 
 
 async def _run_leave_one_out(request: RunRequest, arguments: argparse.Namespace) -> dict[str, Any] | None:
-    from promptls.experiments.leave_one_out import prepared_left_out
+    from promptls.cli.run_progress import shown_progress
+    from promptls.experiments.leave_one_out import prepared_left_out, run_left_out
 
     async with prepared_left_out(request) as left:
         if not arguments.json:
@@ -401,20 +381,13 @@ async def _run_leave_one_out(request: RunRequest, arguments: argparse.Namespace)
             raise UsageError(
                 question.removesuffix(" Run it?"), remedy="pass `--yes` to run it, or run less: `--rows 20`"
             )
-        finished = await _leave_out_with_progress(left, arguments)
+        with shown_progress(quiet=arguments.json) as notify:
+            finished = await run_left_out(left, notify)
     report = dict(finished.manifest)
     if not arguments.json:
         print(_leave_one_out_report(report))
         print(paint(printed_path(Path(finished.results)), "dim"))
     return report
-
-
-async def _leave_out_with_progress(left: LeftOut, arguments: argparse.Namespace) -> Finished:
-    from promptls.cli.run_progress import shown_progress
-    from promptls.experiments.leave_one_out import run_left_out as run_it
-
-    with shown_progress(quiet=arguments.json) as notify:
-        return await run_it(left, notify)
 
 
 def _leave_one_out_heading(left: LeftOut) -> str:

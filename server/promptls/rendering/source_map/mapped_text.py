@@ -245,13 +245,7 @@ def replaced(text: str, old: str, new: str, count: SupportsIndex = -1) -> str:
         bounds += (place, place + len(old))
         place = plain.find(old, bounds[-1])
         left -= 1
-    found: list[Leaf] = []
-    for index, leaves in enumerate(between(leaves_of(text), [*bounds, len(plain)])):
-        if index % 2 == 0:
-            found += leaves
-        elif new:
-            found += in_place_of(leaves, new)
-    return made_of(found)
+    return substituted(text, bounds, [new] * (len(bounds) // 2))
 
 
 def padded(text: str, result: str) -> str:
