@@ -237,7 +237,7 @@ def test_comparing_says_in_words_what_the_difference_means(
         (["ask.yml.j2", "--rows", "txt == 1"], "cannot be evaluated for row 1", "`text`"),
         (["ask.yml.j2", "--fail-under", "exact_mach=1"], "no metric `exact_mach`", "`exact_match`"),
         (["ask.yml.j2", "--resume", "x"], "already determines its prompt", "leave them out"),
-        (["--resume", "x"], "no run `x` that was broken off", "no run here"),
+        (["--resume", "x"], "no unfinished run `x`", "no run here"),
         (["ask.yml.j2", "--rows", "failing"], "no run has shown yet", "run all rows first"),
         (["ask.yml.j2", "--timeout", "soon"], "not a number of seconds", "--help"),
     ],

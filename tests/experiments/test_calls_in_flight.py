@@ -70,7 +70,7 @@ async def test_a_resumed_run_lists_the_calls_that_may_have_been_paid_for(
     assert planned.calls == 5
     assert planned.in_flight is not None
     assert planned.in_flight.startswith(
-        "3 calls were in flight when the run broke off, and may have been paid for, about $"
+        "3 calls were in flight when the run was interrupted, and may have been paid for, about $"
     )
     assert planned.in_flight.endswith(
         ": rows 2 (id r2), 3 (id r3), 4 (id r4); they are made again (`--skip-in-flight` leaves them out)"
@@ -80,7 +80,7 @@ async def test_a_resumed_run_lists_the_calls_that_may_have_been_paid_for(
     twice = {text for text, count in Counter(map(last_text, server.requests)).items() if count == 2}
     assert twice == {"text 2", "text 3", "text 4"}
     assert main(["run", "--skip-in-flight", str(folder.prompt)]) == 2
-    assert "`--skip-in-flight` is for an interrupted run" in capsys.readouterr().err
+    assert "`--skip-in-flight` is for an unfinished run" in capsys.readouterr().err
 
 
 async def test_such_calls_are_left_out_when_asked_for_and_can_be_made_later(

@@ -116,7 +116,7 @@ def test_a_killed_run_resumes_without_repeating_finished_rows(
         command(cluster, "--resume", str(journal)), check=False, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "2 calls were in flight when the run broke off" in done.stdout
+    assert "2 calls were in flight when the run was interrupted" in done.stdout
     assert [line["id"] for line in lines(project)] == [str(number) for number in range(1, 9)]
     counts = Counter(body["messages"][0]["content"] for body in server.requests)
     assert sorted(counts.values()) == [1] * 6 + [2] * 2

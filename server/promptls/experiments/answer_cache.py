@@ -249,7 +249,7 @@ ResultCallNote: TypeAlias = Callable[[int, str, int, str, "bytes | None"], None]
 """The same callback with the result's row number, model and repeat; see `UnfinishedRun.note_call`."""
 
 SKIPPED_ERROR = (
-    "the call was in flight when the run broke off, and may have been paid for; it was not made again"
+    "the call was in flight when the run was interrupted, and may have been paid for; it was not made again"
 )
 """The error of a row whose call is not repeated."""
 
@@ -316,6 +316,6 @@ def describe_calls_in_flight(
     was, they, them = ("was", "it is", "it") if len(calls) == 1 else ("were", "they are", "them")
     end = f"{they} left out" if left else f"{they} made again (`--skip-in-flight` leaves {them} out)"
     return (
-        f"{plural(len(calls), 'call')} {was} in flight when the run broke off, and may have been paid "
+        f"{plural(len(calls), 'call')} {was} in flight when the run was interrupted, and may have been paid "
         f"for{price}: row{'s' if len(numbers) > 1 else ''} {rows}; {end}"
     )

@@ -183,7 +183,7 @@ def find_unfinished(word: str) -> Path:
         if found:
             return found[-1]
         raise UsageError(
-            "this prompt has no interrupted run", FilePlace(path), f"start one: `promptls run {word}`"
+            "this prompt has no unfinished run", FilePlace(path), f"start one: `promptls run {word}`"
         )
     name = path.stem if path.suffix in {".csv", ".json"} else path.name
     folders = [path.absolute().parent] if path.parent != Path() else _folders()
@@ -197,10 +197,10 @@ def find_unfinished(word: str) -> Path:
         )
     names = [each.name for each in runs]
     raise UsageError(
-        f"there is no run `{name}` that was broken off{did_you_mean(name, names)}",
+        f"there is no unfinished run `{name}`{did_you_mean(name, names)}",
         remedy=f"those that were are {', '.join(f'`{each}`' for each in names[-3:])}"
         if names
-        else "no run here was broken off",
+        else "no run here is unfinished",
     )
 
 

@@ -236,7 +236,7 @@ async def _websocket_client(connection: ServerConnection) -> None:
         async for message in connection:
             server.protocol.receive(message.encode() if isinstance(message, str) else message)
     except ConnectionClosed as closed:
-        log.warning("a connection has broken off: %s", closed)
+        log.warning("a connection was lost: %s", closed)
     finally:
         sending.cancel()
         await server.end()

@@ -208,7 +208,7 @@ def _check_arguments(arguments: argparse.Namespace) -> None:
         )
     if arguments.skip_in_flight and not arguments.resume:
         raise UsageError(
-            "`--skip-in-flight` is for an interrupted run", remedy="name it: `promptls run --resume RUN`"
+            "`--skip-in-flight` is for an unfinished run", remedy="name it: `promptls run --resume RUN`"
         )
     if named and (arguments.files or arguments.model or arguments.rows or arguments.experiment):
         raise UsageError(
