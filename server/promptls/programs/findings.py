@@ -24,8 +24,7 @@ from promptls.programs.templates import (
     WrittenTemplate,
     findings_in_template,
     halved_braces,
-    inside,
-    related_in_program,
+    templates_of_program,
     written_templates,
 )
 from promptls.semantic.kind import Kind
@@ -139,7 +138,6 @@ def _findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Findin
     of the workspace nor contains one. A call is not reported if the template suppresses the rule.
     """
     own = severity_of(missing_template_data, snapshot.project(path).settings)
-    templates = written_templates(text, path)
     calls = [
         (target, call)
         for call in calls_in(text, path)
@@ -148,7 +146,7 @@ def _findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Findin
     ]
     halved = halved_braces(text, path, severity_of(single_brace, snapshot.project(path).settings))
     found = dict.fromkeys(halved)
-    if not (calls or templates or found):
+    if not (calls or written_templates(text, path) or found):
         return None
     found |= {
         finding.of(missing_template_data.name, finding.severity or own): None
@@ -156,18 +154,16 @@ def _findings_in_calls(snapshot: Snapshot, path: str, text: str) -> tuple[Findin
         if own is not None
         for finding in _found(snapshot, target, call, text)
     }
-    for written in templates:
-        made = inside(snapshot, path, written)
-        if made is None:
-            continue
-        found |= dict.fromkeys(findings_in_template(*made, path, text, written))
+    for template in templates_of_program(snapshot, path, text):
+        found |= dict.fromkeys(findings_in_template(template))
         if own is None:
             continue
-        typos = {each.span for each in check(*made) if each.rule in _TYPOS}
+        inside = (template.snapshot, template.path)
+        typos = {each.span for each in check(*inside) if each.rule in _TYPOS}
         explained: set[Span] = set()
-        for call in written.calls:
-            for finding in _found(*made, call, text, typos, written):
-                placed = replace(finding, related=related_in_program(finding, path, made[1], written))
+        for call in template.written.calls:
+            for finding in _found(*inside, call, text, typos, template.written):
+                placed = replace(finding, related=template.related(finding))
                 found[placed.of(missing_template_data.name, placed.severity or own)] = None
                 explained |= {each.span for each in placed.related}
         found = {

@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptls.lint.rule import Edit, Finding, Fix, RelatedInformation, Severity, apply_edits
@@ -176,24 +176,19 @@ def _dedent(text: str, spans: list[Span]) -> tuple[str, list[Span]] | None:
     return shorter, made
 
 
-def inside(snapshot: Snapshot, path: str, written: WrittenTemplate) -> tuple[Snapshot, str] | None:
-    """Return a snapshot with the template as a file, and its path; None if it is not a parts template."""
-    template = Template(Source.of(written.text))
-    if template.kind is not Kind.PARTS:
-        return None
-    return with_file(snapshot, f"{path}:{written.number}.yml.j2", template)
-
-
 class ProgramTemplate(NamedTuple):
-    """A parts template in a program, as a file of its own in a snapshot.
+    """A parts template in the program at `program`, as a file of its own in a snapshot.
 
-    `data` contains the arguments of the call that are literals: text, numbers, booleans or None.
+    `data` contains the arguments of the call that are literals: text, numbers, booleans or None. `text` is
+    that of the program.
     """
 
     snapshot: Snapshot
     path: str
     data: dict[str, Any]
     written: WrittenTemplate
+    program: str
+    text: str
 
     def sample(self, sample: Sample) -> Sample:
         """Return the sample with the data of the call, which may be all of it."""
@@ -202,19 +197,52 @@ class ProgramTemplate(NamedTuple):
         source = f"{sample.source}, and the literals of the call" if self.data else sample.source
         return replace(sample, source=source, data={**sample.data, **self.data})
 
+    def default_sample(self) -> Sample:
+        """Return the sample for a preview."""
+        return self.sample(default_sample(self.snapshot, self.path))
 
-def templates_of_program(snapshot: Snapshot, path: str) -> list[ProgramTemplate]:
-    """Return the parts templates of the program at `path`."""
-    program = snapshot.template(path)
-    if program is None or "raw_template" not in program.source.text:
-        return []
+    def related(self, finding: Finding) -> tuple[RelatedInformation, ...]:
+        """Return the related places of a finding, with those in the template mapped to the program."""
+        return tuple(
+            RelatedInformation(self.program, self.written.span(each.span), each.message)
+            if each.path == self.path
+            else each
+            for each in finding.related
+        )
+
+    def in_program(self, finding: Finding) -> Finding:
+        """Return a finding in the template at its place in the program."""
+        fixes = tuple(mapped for fix in finding.fixes if (mapped := self._fix(fix)) is not None)
+        span = self.written.span(finding.span)
+        return replace(finding, span=span, related=self.related(finding), fixes=fixes)
+
+    def _fix(self, fix: Fix) -> Fix | None:
+        """Return the fix mapped to the program, if it results in the same template as the original fix."""
+        characters = self.written.characters
+        edits = tuple(
+            Edit(self.written.span(each.span), _escape(each.text, self.text[: characters[0].start]))
+            for each in fix.edits
+        )
+        changed = written_templates(apply_edits(self.text, edits), self.program)
+        again = (each for each in changed if each.characters[0].start == characters[0].start)
+        found = next(again, None)
+        is_same = found is not None and found.text == apply_edits(self.written.text, fix.edits)
+        return Fix(fix.title, edits, fix.preferred) if is_same else None
+
+
+def templates_of_program(snapshot: Snapshot, path: str, text: str | None = None) -> list[ProgramTemplate]:
+    """Return the parts templates of the program at `path`, or of its unsaved `text`."""
+    if text is None:
+        program = snapshot.template(path)
+        text = "" if program is None else program.source.text
     found = []
-    for written in written_templates(program.source.text, path):
-        made = inside(snapshot, path, written)
-        if made is not None:
+    for written in written_templates(text, path) if "raw_template" in text else ():
+        template = Template(Source.of(written.text))
+        if template.kind is Kind.PARTS:
             arguments = written.calls[0].given if written.calls else ()
             data = {name: shape.value for name, shape in arguments if isinstance(shape, KnownValue)}
-            found.append(ProgramTemplate(*made, data, written))
+            made = with_file(snapshot, f"{path}:{written.number}.yml.j2", template)
+            found.append(ProgramTemplate(*made, data, written, path, text))
     return found
 
 
@@ -263,30 +291,23 @@ def hover_in_program(snapshot: Snapshot, path: str, offset: int) -> Hover | None
     """Return the hover text at `offset` of a template in the program at `path`."""
     from promptls.ide.hover import hover
 
-    program = snapshot.template(path)
-    for written in written_templates(program.source.text, path) if program is not None else ():
-        at = written.offset(offset)
-        made = inside(snapshot, path, written) if at is not None else None
-        if made is not None and at is not None:
-            found = hover(*made, at, None)
-            return None if found is None else replace(found, span=written.span(found.span))
+    for template in templates_of_program(snapshot, path):
+        at = template.written.offset(offset)
+        if at is not None:
+            found = hover(template.snapshot, template.path, at, None)
+            return None if found is None else replace(found, span=template.written.span(found.span))
     return None
 
 
-def findings_in_template(
-    snapshot: Snapshot, virtual: str, path: str, text: str, written: WrittenTemplate
-) -> Iterator[Finding]:
-    """Yield the diagnostics of a template in a program, at their places in the program.
-
-    `snapshot` and `virtual` are the result of `inside`; `text` is that of the program at `path`.
-    """
-    for finding in check(snapshot, virtual):
+def findings_in_template(template: ProgramTemplate) -> Iterator[Finding]:
+    """Yield the diagnostics of a template in a program, at their places in the program."""
+    for finding in check(template.snapshot, template.path):
         if finding.rule not in _INCLUDES:
-            yield _in_program(finding, path, virtual, text, written)
-    template = snapshot.template(virtual)
-    for reference in leading_references(template) if template is not None else ():
+            yield template.in_program(finding)
+    file = template.snapshot.template(template.path)
+    for reference in leading_references(file) if file is not None else ():
         rule = "unresolved-import" if reference.keyword in {"import", "from"} else "unresolved-include"
-        yield Finding(written.span(reference.span), _NO_FOLDER, rule=rule, severity="error")
+        yield Finding(template.written.span(reference.span), _NO_FOLDER, rule=rule, severity="error")
 
 
 async def findings_in_renderings(
@@ -298,55 +319,17 @@ async def findings_in_renderings(
 
     `render` returns the rendering of a file of a snapshot with a sample, or None if no rule needs it.
     """
-    program = snapshot.template(path)
-    if program is None or snapshot.project(path).excludes(path):
-        return []
-    found = []
-    for each in templates_of_program(snapshot, path):
-        rendering = await render(each.snapshot, each.path, partial(_sample, each))
+    found: list[Finding] = []
+    for each in templates_of_program(snapshot, path) if not snapshot.project(path).excludes(path) else ():
+        rendering = await render(each.snapshot, each.path, each.default_sample)
         if rendering is not None:
-            found += [
-                _in_program(finding, path, each.path, program.source.text, each.written)
-                for finding in check_rendering(each.snapshot, each.path, rendering)
-            ]
+            found += map(each.in_program, check_rendering(each.snapshot, each.path, rendering))
     return found
 
 
-def _sample(template: ProgramTemplate) -> Sample:
-    return template.sample(default_sample(template.snapshot, template.path))
-
-
-def related_in_program(
-    finding: Finding, path: str, virtual: str, written: WrittenTemplate
-) -> tuple[RelatedInformation, ...]:
-    """Return the related places of a finding, with those in the template `virtual` mapped to the program."""
-    return tuple(
-        RelatedInformation(path, written.span(each.span), each.message) if each.path == virtual else each
-        for each in finding.related
-    )
-
-
-def _in_program(finding: Finding, path: str, virtual: str, text: str, written: WrittenTemplate) -> Finding:
-    related = related_in_program(finding, path, virtual, written)
-    fixes = tuple(mapped for fix in finding.fixes if (mapped := _fix(fix, path, text, written)) is not None)
-    span = written.span(finding.span)
-    return replace(finding, span=span, related=related, fixes=fixes)
-
-
-def _fix(fix: Fix, path: str, text: str, written: WrittenTemplate) -> Fix | None:
-    """Return the fix mapped to the program, if it results in the same template as the original fix."""
-    edits = tuple(Edit(written.span(each.span), _escape(each.text, text, written)) for each in fix.edits)
-    changed = apply_edits(text, edits)
-    expected = apply_edits(written.text, fix.edits)
-    start = written.characters[0].start
-    again = (each for each in written_templates(changed, path) if each.characters[0].start == start)
-    found = next(again, None)
-    return Fix(fix.title, edits, fix.preferred) if found is not None and found.text == expected else None
-
-
-def _escape(added: str, text: str, written: WrittenTemplate) -> str:
-    """Return the inserted text as written in the literal, which is verified afterwards."""
-    quotes = text[: written.characters[0].start].rstrip("\\\n\r")[-3:]
+def _escape(added: str, before: str) -> str:
+    """Return the inserted text as written in the literal that begins after a text; verified afterwards."""
+    quotes = before.rstrip("\\\n\r")[-3:]
     if quotes in {'"""', "'''"}:
         return added
     return added.replace("\\", "\\\\").replace("\n", "\\n").replace(quotes[-1:], f"\\{quotes[-1:]}")
