@@ -416,7 +416,7 @@ def _of_name(name: str, scope: Scope, depth: int) -> Shape:
     if known:
         return either(known)
     shape = annotated_shape(scope.annotation_of(name), scope)
-    return UNKNOWN if shape.kind in {"list", "mapping"} and name in scope.touched else shape
+    return UNKNOWN if shape.kind in {"list", "mapping"} and not scope.is_fixed(name) else shape
 
 
 def _without_values(shape: Shape) -> Shape:

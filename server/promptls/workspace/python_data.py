@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from promptls.syntax.python_places import Function, dict_items, last_name
 from promptls.workspace.python_scopes import Scope
@@ -17,16 +16,6 @@ _DUMPS: Final = frozenset({"model_dump", "dict", "_asdict"})
 """Methods that return the fields of an object as a dict."""
 _FIELD_CLASSES: Final = frozenset({"BaseModel", "NamedTuple", "object", "Generic", "ABC"})
 """The classes of other modules whose subclasses have the fields that are written in them, and no others."""
-_READS: Final = frozenset({"copy", "get", "items", "keys", "values"})
-"""Methods of a dict that do not change it."""
-_Addition: TypeAlias = tuple[ast.Constant, ast.expr] | ast.Call
-
-
-class _Built(NamedTuple):
-    """What a program adds to a dict, and whether it reads items, which it may change."""
-
-    additions: tuple[_Addition, ...]
-    is_read: bool
 
 
 class DataEntry(NamedTuple):
@@ -92,10 +81,8 @@ def _of_variable(name: str, scope: Scope, steps: int) -> list[DataEntry] | None:
     if owner is None:
         return None
     made = entries_of(owner.value_of(name), owner, steps)
-    if made is None or name not in owner.touched:
-        return made
-    built = _built_in(owner.node).get(name)
-    if built is None:
+    built = owner.built(name)
+    if made is None or built is None:
         return None
     parts: list[list[DataEntry] | None] = [made]
     for each in built.additions:
@@ -109,46 +96,6 @@ def _of_variable(name: str, scope: Scope, steps: int) -> list[DataEntry] | None:
         return None
     often = Counter(each.key for each in joined)
     return [each._replace(value=None) if built.is_read or often[each.key] > 1 else each for each in joined]
-
-
-@lru_cache(maxsize=4)
-def _built_in(block: ast.AST) -> Mapping[str, _Built]:
-    """Return how a block builds each variable; without those that may change in other ways."""
-    found: dict[str, list[_Addition]] = {}
-    harmless: set[ast.AST] = set()
-    read: set[str] = set()
-    for node in ast.walk(block):
-        match node:
-            case ast.Assign(
-                targets=[ast.Subscript(value=ast.Name() as target, slice=ast.Constant(value=str()) as key)],
-                value=value,
-            ):
-                found.setdefault(target.id, []).append((key, value))
-                harmless.add(target)
-            case ast.Expr(
-                value=ast.Call(func=ast.Attribute(value=ast.Name() as target, attr="update")) as call
-            ):
-                found.setdefault(target.id, []).append(call)
-                harmless.add(target)
-            case ast.keyword(value=ast.Name() as given) | ast.Return(value=ast.Name() as given):
-                harmless.add(given)
-            case ast.Subscript(value=ast.Name() as owner, ctx=ast.Load()):
-                harmless.add(owner)
-                read.add(owner.id)
-            case ast.Attribute(value=ast.Name() as owner, attr=method) if method in _READS:
-                harmless.add(owner)
-                read.add(owner.id)
-            case ast.Dict(values=values):
-                harmless.update(values)
-    for node in ast.walk(block):
-        if isinstance(node, ast.Name):
-            found.setdefault(node.id, [])
-    changed = {
-        node.id
-        for node in ast.walk(block)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node not in harmless
-    }
-    return {name: _Built(tuple(each), name in read) for name, each in found.items() if name not in changed}
 
 
 def _returned(function: Function | None, scope: Scope, steps: int) -> list[DataEntry] | None:

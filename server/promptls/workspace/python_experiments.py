@@ -15,6 +15,7 @@ from promptls.syntax.python_places import (
     Function,
     PythonPlaces,
     argument,
+    dict_items,
     key_read,
     parameter_names,
     parse_python,
@@ -23,7 +24,7 @@ from promptls.syntax.python_places import (
 )
 from promptls.text.positions import Span
 from promptls.workspace.disk import python_paths_by_folder, text_on_disk
-from promptls.workspace.python_scopes import PACKAGES, Scope, imports_of, scopes_of
+from promptls.workspace.python_scopes import PACKAGES, imports_of
 
 PROMPT_PARAMETERS: Final = frozenset(
     {"prompt", "prompt_file", "prompt_path", "prompt_template", "template", "template_file", "template_path"}
@@ -157,10 +158,10 @@ class _Reader:
             return False
         if node.returns is not None and self._meaning(node.returns) == "Dataset":
             return True
-        values = self._scope(node).values
         returned = [each.value for each in ast.walk(node) if isinstance(each, ast.Return)]
+        assigned = _assigned(node)
         return any(
-            any(map(self._is_dataset, values.get(each.id, ())))
+            any(map(self._is_dataset, assigned.get(each.id, ())))
             if isinstance(each, ast.Name)
             else self._is_dataset(each)
             for each in returned
@@ -192,19 +193,14 @@ class _Reader:
 
         A variable in between is resolved if the function assigns it once.
         """
-        values = self._scope(node).values
-        for each in ast.walk(node):
-            if isinstance(each, ast.Dict):
-                for key, value in zip(each.keys, each.values, strict=True):
-                    made: ast.expr | None = value
-                    if isinstance(made, ast.Attribute) and made.attr == "value":
-                        made = made.value
-                    if isinstance(made, ast.Name):
-                        known = values.get(made.id, [])
-                        made = known[0] if len(known) == 1 else None
-                    name, (metric, _) = text_of(key), scored_by(made)
-                    if name is not None and isinstance(metric, ast.Name) and metric.id in metrics:
-                        yield name, metric.id
+        assigned = _assigned(node) if metrics else {}
+        for each in ast.walk(node) if metrics else ():
+            for name, _, value in dict_items(each) if isinstance(each, ast.Dict) else ():
+                made = value.value if isinstance(value, ast.Attribute) and value.attr == "value" else value
+                known = assigned.get(made.id, []) if isinstance(made, ast.Name) else [made]
+                metric = scored_by(known[0])[0] if len(known) == 1 else None
+                if name is not None and isinstance(metric, ast.Name) and metric.id in metrics:
+                    yield name, metric.id
 
     def _loaded(self) -> Iterator[str]:
         for node in ast.walk(self._tree) if self._has_datasets else ():
@@ -223,9 +219,6 @@ class _Reader:
             if span is not None and key is not None:
                 yield RowColumn(str(key.value), span, node.name)
 
-    def _scope(self, node: Function) -> Scope:
-        return next(each for each in scopes_of(self._tree) if each.node is node)
-
     def _defined(self, node: Function) -> PythonName:
         return PythonName(node.name, self._places.name_span(node), node.lineno - 1)
 
@@ -241,6 +234,15 @@ class _Reader:
         """
         name = text_of(node)
         return self._imports.meaning(node if name is None else ast.Name(name))[1]
+
+
+def _assigned(function: Function) -> dict[str, list[ast.expr]]:
+    """Return what a function assigns to its variables, which is faster than to find all scopes."""
+    found: dict[str, list[ast.expr]] = {}
+    for each in (node for node in ast.walk(function) if isinstance(node, ast.Assign)):
+        for target in (node for node in each.targets if isinstance(node, ast.Name)):
+            found.setdefault(target.id, []).append(each.value)
+    return found
 
 
 def _paths_in(node: ast.AST, endings: str | tuple[str, ...]) -> Iterator[str]:

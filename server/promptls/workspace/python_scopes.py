@@ -6,7 +6,7 @@ import ast
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from promptls.syntax.python_places import (
     Function,
@@ -77,6 +77,18 @@ def imports_of(tree: ast.Module) -> Imports:
     return Imports(names, modules)
 
 
+_READS: Final = frozenset({"copy", "get", "items", "keys", "values"})
+"""Methods of a dict that do not change it."""
+Addition: TypeAlias = tuple[ast.Constant, ast.expr] | ast.Call
+
+
+class Built(NamedTuple):
+    """What a program adds to a variable, and whether it reads items, which it may change."""
+
+    additions: tuple[Addition, ...]
+    is_read: bool
+
+
 class AttributeValue(NamedTuple):
     """The value that code in `scope` assigns to `name.attribute`; None if that is not one expression."""
 
@@ -95,8 +107,6 @@ class Scope:
     calls: list[ast.Call] = field(default_factory=list)
     values: dict[str, list[ast.expr | None]] = field(default_factory=dict)
     """The values that are assigned to each name; None if it is bound in a different way."""
-    touched: set[str] = field(default_factory=set)
-    """Names whose value may change, here or further inside: all that are used except as keyword values."""
     inner: list[Scope] = field(default_factory=list)
     attributes: list[AttributeValue] = field(default_factory=list)
     """Of a module: what any of its code assigns to attributes of names."""
@@ -144,8 +154,16 @@ class Scope:
 
         Otherwise None.
         """
+        return self.value_of(name) if self.is_fixed(name) else None
+
+    def built(self, name: str) -> Built | None:
+        """Return how a name's value is built after it is bound; None if it may change in other ways."""
         scope = self.scope_of(name)
-        return None if scope is None or name in scope.touched else self.value_of(name)
+        return _built_in(scope.node).get(name) if scope is not None else None
+
+    def is_fixed(self, name: str) -> bool:
+        """Return whether nothing can change the value of a name after it is bound."""
+        return self.built(name) == Built((), is_read=False)
 
     def annotation_of(self, name: str) -> ast.expr | None:
         """Return the annotation of a parameter that is not bound again and is not None by default."""
@@ -168,7 +186,7 @@ class Scope:
         node = scope.node if scope is not None else None
         if scope is None or not isinstance(node, Function) or scope.values[name] != [None]:
             return []
-        if name in scope.touched or self.module.function_of(node.name) is not node:
+        if not scope.is_fixed(name) or self.module.function_of(node.name) is not node:
             return []
         names = parameter_names(node)
         found: list[tuple[ast.expr, Scope]] = []
@@ -250,15 +268,7 @@ def _visit(node: ast.AST, scope: Scope, found: list[Scope]) -> None:
         scope.calls.append(node)
     _note_name(node, scope)
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.keyword) and isinstance(child.value, ast.Name):
-            continue  # passing a value by keyword leaves the name's value unchanged
-        if isinstance(child, ast.Name) and (_is_rendering(node) or isinstance(node, ast.Dict)):
-            continue  # and so does rendering with it, or putting it into a dict
         _visit(child, scope, found)
-
-
-def _is_rendering(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "render"
 
 
 def _note_attribute(target: ast.Attribute, value: ast.expr | None, scope: Scope, module: Scope) -> None:
@@ -268,12 +278,7 @@ def _note_attribute(target: ast.Attribute, value: ast.expr | None, scope: Scope,
 
 def _note_name(node: ast.AST, scope: Scope) -> None:
     if isinstance(node, ast.Name):
-        if isinstance(node.ctx, ast.Load):
-            around: Scope | None = scope
-            while around is not None:
-                around.touched.add(node.id)
-                around = around.outer
-        else:
+        if not isinstance(node.ctx, ast.Load):
             scope.values.setdefault(node.id, []).append(None)
     elif isinstance(node, (ast.Import, ast.ImportFrom)):
         for alias in node.names:
@@ -292,6 +297,43 @@ def _owner_of_shared(node: ast.Global | ast.Nonlocal, name: str, scope: Scope) -
     """Return the scope around another whose variable a statement lets that one bind."""
     around = [each for each in _chain(scope)[1:-1] if name in each.values]
     return around[0] if isinstance(node, ast.Nonlocal) and around else scope.module
+
+
+@lru_cache(maxsize=16)
+def _built_in(block: ast.AST) -> Mapping[str, Built]:
+    """Return how a block builds each variable; without those that may change in other ways."""
+    found: dict[str, list[Addition]] = {}
+    loads: list[ast.Name] = []
+    harmless: set[ast.AST] = set()
+    read: set[str] = set()
+    for node in ast.walk(block):
+        match node:
+            case ast.Name(id=name, ctx=context):
+                found.setdefault(name, [])
+                loads += [node] if isinstance(context, ast.Load) else []
+            case ast.Assign(
+                targets=[ast.Subscript(value=ast.Name() as target, slice=ast.Constant(value=str()) as key)],
+                value=value,
+            ):
+                found.setdefault(target.id, []).append((key, value))
+                harmless.add(target)
+            case ast.Expr(
+                value=ast.Call(func=ast.Attribute(value=ast.Name() as target, attr="update")) as call
+            ):
+                found.setdefault(target.id, []).append(call)
+                harmless.add(target)
+            case ast.keyword(value=ast.Name() as given) | ast.Return(value=ast.Name() as given):
+                harmless.add(given)
+            case ast.Subscript(value=ast.Name() as owner, ctx=ast.Load()):
+                harmless.add(owner)
+                read.add(owner.id)
+            case ast.Attribute(value=ast.Name() as owner, attr=method) if method in _READS:
+                harmless.add(owner)
+                read.add(owner.id)
+            case ast.Dict(values=values) | ast.Call(func=ast.Attribute(attr="render"), args=values):
+                harmless.update(values)
+    changed = {node.id for node in loads if node not in harmless}
+    return {name: Built(tuple(each), name in read) for name, each in found.items() if name not in changed}
 
 
 def attribute_value(scope: Scope, name: str, attribute: str) -> ast.expr | None:

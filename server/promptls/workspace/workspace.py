@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -118,12 +119,14 @@ class Workspace:
         In the folders `around` the roots, the files directly in them and in their direct subfolders are read.
         """
         calls: dict[str, tuple[TemplateCall, ...]] = {}
-        for _ in scanned_calls([*self.snapshot.roots, *around], calls, self._shallow.union(around)):
+        written: dict[str, PythonFindings] = {}
+        scans = (
+            scanned_calls([*self.snapshot.roots, *around], calls, self._shallow.union(around)),
+            scanned_experiments(self.snapshot.roots, written, self._shallow),
+        )
+        for _ in zip_longest(*scans):  # side by side, so that each file is parsed once
             pass
         self.take_calls(calls)
-        written: dict[str, PythonFindings] = {}
-        for _ in scanned_experiments(self.snapshot.roots, written, self._shallow):
-            pass
         self.take_written(written)
 
     def take_written(self, written: Mapping[str, PythonFindings]) -> None:
