@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-from promptls.convert.python_interpreter import Interpreter
 from promptls.dialects.opencompass.vocabulary import CHAT_MODELS, EVALUATORS, INFERENCERS, RETRIEVERS
 from promptls.lint.analysis.typos import is_obvious_typo
 from promptls.lint.rule import Edit, Finding, Fix, Severity
@@ -52,22 +51,6 @@ _OF_RUNS: Final[Mapping[str, frozenset[str]]] = {
     "LocalRunner": frozenset({"type", "task", "max_num_workers", "max_workers_per_gpu", "debug", "retry"}),
 }
 """The keys of classes that divide and start the tasks of a run."""
-
-
-def key_problems(tree: ConfigurationTree, interpreter: Interpreter) -> Iterator[Finding]:
-    """Yield the keys that OpenCompass does not read, needs, or reads of other mappings."""
-    for find in (
-        _wrong_keys,
-        _in_evaluators,
-        _called_classes,
-        _models_without_class,
-        _repeated_keys,
-        _repeated_labels,
-    ):
-        yield from find(tree)
-    yield from _lost_keys(tree, interpreter)
-    for find in (_mistaken, _misnamed, _odd_keys, _of_runs):
-        yield from find(tree)
 
 
 def _wrong_keys(tree: ConfigurationTree) -> Iterator[Finding]:
@@ -240,10 +223,10 @@ def _repeated_labels(tree: ConfigurationTree) -> Iterator[Finding]:
                 seen.add(key.value)
 
 
-def _lost_keys(tree: ConfigurationTree, interpreter: Interpreter) -> Iterator[Finding]:
+def _lost_keys(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the keys that the configuration reads of a mapping which does not have them."""
     own = {*tree.nodes}
-    for node, (key, known) in interpreter.lost.items():
+    for node, (key, known) in tree.interpreter.lost.items():
         if node not in own:
             continue
         span = tree.span(node.slice)
@@ -363,14 +346,6 @@ _WITH_PATH: Final = CHAT_MODELS | {
     *("ModelScope", "ModelScopeCausalLM", "TurboMindModel", "VLLM"),
 }
 """The classes of models that load weights."""
-
-
-def part_problems(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield what fails, or is lost, when OpenCompass runs a configuration."""
-    for find in (_read_bases, _relative_imports, _mappings, _limits, _tasks, _unread_evaluations):
-        yield from find(tree)
-    for find in (_other_parts, _keys_of_lists, _misspelled_evaluators, _models_without_path):
-        yield from find(tree)
 
 
 def _read_bases(tree: ConfigurationTree) -> Iterator[Finding]:
@@ -504,3 +479,15 @@ def _models_without_path(tree: ConfigurationTree) -> Iterator[Finding]:
                 yield Finding(
                     tree.span(model.func), f"a `{last_name(kind)}` needs a `path`, that of its weights"
                 )
+
+
+KEY_CHECKS: Final = (
+    *(_wrong_keys, _in_evaluators, _called_classes, _models_without_class, _repeated_keys, _repeated_labels),
+    *(_lost_keys, _mistaken, _misnamed, _odd_keys, _of_runs),
+)
+"""The checks of keys that OpenCompass does not read, needs, or reads of other mappings."""
+PART_CHECKS: Final = (
+    *(_read_bases, _relative_imports, _mappings, _limits, _tasks, _unread_evaluations),
+    *(_other_parts, _keys_of_lists, _misspelled_evaluators, _models_without_path),
+)
+"""The checks of what fails, or is lost, when OpenCompass runs a configuration."""

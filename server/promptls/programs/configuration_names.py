@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from promptls.convert.python_interpreter import Files, Interpreter, Names
+from promptls.convert.python_interpreter import Files
 from promptls.dialects.opencompass.vocabulary import EVALUATORS
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import Finding, Fix
@@ -51,14 +51,14 @@ _DEFINED: Final = re.compile(r"^(?:class|def|async def) (\w+)|^(\w+)\s*[:=]", re
 _MAX_MODULES: Final = 1000
 
 
-def undefined_names(tree: ConfigurationTree, names: Names, interpreter: Interpreter) -> Iterator[Finding]:
+def undefined_names(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the undefined names; in an excerpt, only those that are similar to a defined name."""
-    if interpreter.missing:
+    if tree.interpreter.missing:
         return
     # MMEngine removes the first `with read_base():` of a configuration, and reads its imports itself.
     first = next((each for each in tree.module.body if isinstance(each, ast.With)), None)
     removed = {*ast.walk(first.items[0])} if first is not None else set[ast.AST]()
-    known = {*names}.union(*(scope.values for scope in scopes_of(tree.module)))
+    known = {*tree.names}.union(*(scope.values for scope in scopes_of(tree.module)))
     keys = {id(keyword.value): keyword.arg for keyword in tree.keywords}
     fields = {id(node.value) for node in tree.all_of(ast.FormattedValue)}
     checked = {*keys, *map(id, _listed_values(tree))}
@@ -116,19 +116,17 @@ def _import_of(tree: ConfigurationTree, name: str) -> Span | None:
     return None
 
 
-def missing_imports(
-    interpreter: Interpreter, tree: ConfigurationTree, *, is_empty: bool
-) -> Iterator[Finding]:
+def missing_imports(tree: ConfigurationTree, *, is_empty: bool) -> Iterator[Finding]:
     """Yield the missing imports of configurations.
 
     A missing package is reported once, and only if the configuration is empty without it.
     """
     statements = {*map(id, tree.imports)}
-    for module, statement in interpreter.missing.items():
+    for module, statement in tree.interpreter.missing.items():
         if id(statement) not in statements:
             continue
         span = tree.places.module_span(statement, module)
-        if module.startswith(".") or interpreter.has_package(module):
+        if module.startswith(".") or tree.interpreter.has_package(module):
             yield Finding(span, f"there is no configuration `{module}`")
         elif is_empty:
             is_empty = False
@@ -140,10 +138,10 @@ def missing_imports(
             yield Finding(span, message, severity="information")
 
 
-def absent_names(interpreter: Interpreter, tree: ConfigurationTree) -> Iterator[Finding]:
+def absent_names(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the imported names that a configuration does not set, if it sets a similar one."""
     for alias in tree.all_of(ast.alias):
-        known = interpreter.absent.get(alias, ())
+        known = tree.interpreter.absent.get(alias, ())
         close = [each for each in known if is_close(alias.name, each)]
         meant = only_typo(alias.name, known) or (close[0] if len(close) == 1 else None)
         if meant is not None:
@@ -151,23 +149,23 @@ def absent_names(interpreter: Interpreter, tree: ConfigurationTree) -> Iterator[
             yield Finding.suggest(tree.span(alias), message, meant)
 
 
-def absent_classes(tree: ConfigurationTree, files: Files) -> Iterator[Finding]:
+def absent_classes(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the imported names that no text of the module, or of what it imports with `*`, has."""
     for node in tree.module.body:
         module = node.module if isinstance(node, ast.ImportFrom) and not node.level else None
         if module is None or not isinstance(node, ast.ImportFrom) or module.startswith(_CONFIGURATIONS):
             continue
-        if (meant := _misspelled_module(module, files)) is not None:
+        if (meant := _misspelled_module(module, tree.files)) is not None:
             span = tree.places.module_span(node, module)
             yield Finding.suggest(span, f"there is no module `{module}`", meant or None)
         elif module.startswith(f"{_PACKAGE}."):
-            texts = _texts(module, files)
+            texts = _texts(module, tree.files)
             for alias in node.names:
-                yield from _absent_class(tree, alias, module, texts, files)
+                yield from _absent_class(tree, alias, module, texts)
 
 
 def _absent_class(
-    tree: ConfigurationTree, alias: ast.alias, module: str, texts: list[str], files: Files
+    tree: ConfigurationTree, alias: ast.alias, module: str, texts: list[str]
 ) -> Iterator[Finding]:
     """Yield an imported name that is in no text of its module; without `texts`, only typos."""
     span, message = tree.span(alias), f"`{module}` has no `{alias.name}`"
@@ -180,7 +178,7 @@ def _absent_class(
         return
     written = re.compile(rf"\b{re.escape(alias.name)}\b")
     is_there = alias.name == "*" or any(written.search(text) or "__getattr__" in text for text in texts)
-    if not is_there and files.module(f"{module}.{alias.name}") is None:
+    if not is_there and tree.files.module(f"{module}.{alias.name}") is None:
         known = [name for text in texts for found in _DEFINED.findall(text) for name in found if name]
         typos = [name for name in known if is_typo(alias.name, name)]  # many names end the same
         yield misspelled(span, message, alias.name, typos)

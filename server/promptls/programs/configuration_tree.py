@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
+from promptls.convert.python_interpreter import Files, Interpreter, Names
 from promptls.dialects.opencompass.vocabulary import (
     DIALOGUE_KEYS,
     EVALUATION_KEYS,
@@ -38,10 +39,15 @@ KNOWN_CLASSES: Final = frozenset({*INFERENCERS, *MORE_INFERENCERS, *RETRIEVERS, 
 
 @dataclass(frozen=True)
 class ConfigurationTree:
-    """The syntax tree of a configuration, in which mappings are calls of `dict`, and its source text."""
+    """A configuration: its syntax tree, in which mappings are calls of `dict`, its text and its values."""
 
     module: ast.Module
     places: PythonPlaces
+    names: Names
+    """The values of its variables."""
+    interpreter: Interpreter
+    """What has evaluated it."""
+    files: Files
 
     @property
     def text(self) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from string import ascii_uppercase
 from typing import Final
 
-from promptls.convert.python_interpreter import Interpreter, Names
 from promptls.convert.python_values import pieces_of
 from promptls.dialects.opencompass.vocabulary import ROLE_SYNONYMS
 from promptls.lint.rule import Edit, Finding, Fix
@@ -47,15 +46,6 @@ _FIELD: Final = re.compile(r"(?<!\{)\{(\w+)\}(?!\})", re.ASCII)
 _EXPRESSION: Final = re.compile(r"(?<!\{)\{(\w+)\.\w+\([^{}]*\)\}(?!\})", re.ASCII)
 """A call of a method in braces, as in an f-string."""
 _DOUBLED: Final = re.compile(r"\{\{(\w+)\}\}", re.ASCII)
-
-
-def value_problems(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield tuples, classes and joined texts in place of other values, missing options, and lost `f`s."""
-    for find in (
-        *(_foreign_roles, _joined_texts, _tuples, _classes, _arguments, _patterns, _options, _lost_f),
-        *(_lost_targets, _quoted_names, _unfilled_names),
-    ):
-        yield from find(tree)
 
 
 def _foreign_roles(tree: ConfigurationTree) -> Iterator[Finding]:
@@ -345,22 +335,11 @@ def _unfilled_names(tree: ConfigurationTree) -> Iterator[Finding]:
                 yield _without_f(tree, keyword.value, effect, is_sure=True)
 
 
-def run_problems(tree: ConfigurationTree, names: Names, interpreter: Interpreter) -> Iterator[Finding]:
-    """Yield the lists that OpenCompass does not read, and items that are wrong or replace each other."""
-    missing = [alias.name for node in interpreter.missing.values() for alias in node.names]
-    if "*" not in missing:
-        yield from _unread_lists(tree, names)
-    yield from _nested_lists(tree, names)
-    yield from _repeated_names(tree, names, interpreter)
-    if not interpreter.missing:
-        yield from _summarized_names(tree, names)
-    yield from _extended(tree, names)
-
-
-def _unread_lists(tree: ConfigurationTree, names: Names) -> Iterator[Finding]:
+def _unread_lists(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the list of a run whose name is a typo: OpenCompass reads only `datasets` and `models`."""
+    missing = {alias.name for node in tree.interpreter.missing.values() for alias in node.names}
     for key, other in (("datasets", "models"), ("models", "datasets")):
-        if key in names or other not in names:
+        if key in tree.names or other not in tree.names or "*" in missing:
             continue
         for node in tree.module.body:
             match node:
@@ -372,7 +351,7 @@ def _unread_lists(tree: ConfigurationTree, names: Names) -> Iterator[Finding]:
                     yield Finding.suggest(tree.span(target), message, key, preferred=True)
 
 
-def _nested_lists(tree: ConfigurationTree, names: Names) -> Iterator[Finding]:
+def _nested_lists(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the lists that the list of a run contains without `*`; OpenCompass does not look into them."""
     imported = {*_imported_lists(tree)}
     for key in ("datasets", "models"):
@@ -381,13 +360,13 @@ def _nested_lists(tree: ConfigurationTree, names: Names) -> Iterator[Finding]:
         match items:
             case [ast.BinOp(op=ast.Add()) as added] if whole is not None:
                 operands = [part for part in ast.walk(added) if isinstance(part, ast.Name)]
-                if any(isinstance(names.get(part.id), list) for part in operands):
+                if any(isinstance(tree.names.get(part.id), list) for part in operands):
                     span, inner = tree.span(whole), tree.span(added)
                     fix = Fix("Remove the brackets", (Edit(span, tree.text[inner.start : inner.end]),))
                     message = f"this sum is a list, and `{key}` a list of mappings"
                     yield Finding(span, message, (fix,))
         for each in (item for item in items if isinstance(item, ast.Name)):
-            value = names.get(each.id)
+            value = tree.names.get(each.id)
             is_list = isinstance(value, list) and all(isinstance(item, dict) for item in value)
             if is_list or (value is None and each.id in imported):
                 span = tree.span(each)
@@ -413,23 +392,23 @@ def _imported_lists(tree: ConfigurationTree) -> Iterator[str]:
                 yield alias.asname or alias.name
 
 
-def _repeated_names(tree: ConfigurationTree, names: Names, interpreter: Interpreter) -> Iterator[Finding]:
+def _repeated_names(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the `abbr` that two datasets or models of a list have: their results replace each other."""
-    if "model_dataset_combinations" in names:
+    if "model_dataset_combinations" in tree.names:
         return  # Each model may have its own dataset of a name.
     own = {*tree.nodes}
     found: dict[ast.AST, Finding] = {}
-    for name, items in names.items():
+    for name, items in tree.names.items():
         if not name.endswith(("datasets", "models")) or not isinstance(items, list):
             continue
-        if id(items) in interpreter.doubted:
+        if id(items) in tree.interpreter.doubted:
             continue
         mark = "type" if name.endswith("models") else "infer_cfg"
         datasets = {id(each): each for each in items if isinstance(each, dict) and mark in each}
         seen: set[str] = set()
         for each in datasets.values():
             abbr = each.get("abbr")
-            if not isinstance(abbr, str) or id(each) in interpreter.doubted:
+            if not isinstance(abbr, str) or id(each) in tree.interpreter.doubted:
                 continue
             places = [piece.node for piece in pieces_of(abbr) if piece.node in own]
             if abbr in seen and places and places[0] is not None:
@@ -440,10 +419,10 @@ def _repeated_names(tree: ConfigurationTree, names: Names, interpreter: Interpre
     yield from found.values()
 
 
-def _summarized_names(tree: ConfigurationTree, names: Names) -> Iterator[Finding]:
+def _summarized_names(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the typos of the names of datasets in the `summarizer` of a run."""
-    datasets, summarizer = names.get("datasets"), names.get("summarizer")
-    if not isinstance(datasets, list) or not isinstance(summarizer, dict):
+    datasets, summarizer = tree.names.get("datasets"), tree.names.get("summarizer")
+    if tree.interpreter.missing or not isinstance(datasets, list) or not isinstance(summarizer, dict):
         return
     made = summarizer.get("summary_groups", [])
     groups = [each for each in made if isinstance(each, dict)] if isinstance(made, list) else []
@@ -463,9 +442,9 @@ def _summarized_names(tree: ConfigurationTree, names: Names) -> Iterator[Finding
                 yield Finding.suggest(place, message, meant, severity="warning")
 
 
-def _extended(tree: ConfigurationTree, names: Names) -> Iterator[Finding]:
+def _extended(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the mapping that extends a list, which gets only its keys, and the list that is appended."""
-    lists = {*_imported_lists(tree)} | {name for name, value in names.items() if isinstance(value, list)}
+    lists = {*_imported_lists(tree)} | {name for name, value in tree.names.items() if isinstance(value, list)}
     for node in tree.nodes:
         attribute = ""
         match node:
@@ -485,3 +464,12 @@ def _extended(tree: ConfigurationTree, names: Names) -> Iterator[Finding]:
         elif attribute != "append" and name.endswith(("datasets", "models")) and _OF_ITEMS & keys_of(added):
             message = f"this adds the keys of the mapping to `{name}`, and not the mapping"
             yield Finding(at, message, fixes)
+
+
+RUN_CHECKS: Final = (_unread_lists, _nested_lists, _repeated_names, _summarized_names, _extended)
+"""The checks of lists that OpenCompass does not read, and of items that are wrong or replace each other."""
+VALUE_CHECKS: Final = (
+    *(_foreign_roles, _joined_texts, _tuples, _classes, _arguments, _patterns, _options, _lost_f),
+    *(_lost_targets, _quoted_names, _unfilled_names),
+)
+"""The checks of tuples, classes and joined texts in place of other values, of options, and of lost `f`s."""

@@ -28,7 +28,7 @@ from promptls.lint.rules.opencompass.template_fields import unknown_field
 from promptls.lint.rules.opencompass.unknown_names import unknown_evaluation_key
 from promptls.lint.rules.parts.unanalyzed_files import unrecognized_prompt
 from promptls.lint.runner import severity_of
-from promptls.programs.configuration_keys import key_problems, part_problems
+from promptls.programs.configuration_keys import KEY_CHECKS, PART_CHECKS
 from promptls.programs.configuration_names import (
     absent_classes,
     absent_names,
@@ -37,7 +37,7 @@ from promptls.programs.configuration_names import (
 )
 from promptls.programs.configuration_text import UNKNOWN, PositionMap, WrittenDataset, written_dataset
 from promptls.programs.configuration_tree import KNOWN_CLASSES, ConfigurationTree, write_as_calls
-from promptls.programs.configuration_values import hidden_options, run_problems, value_problems
+from promptls.programs.configuration_values import RUN_CHECKS, VALUE_CHECKS, hidden_options
 from promptls.programs.dataset_classes import class_problems
 from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
@@ -63,6 +63,8 @@ _MODEL_KEYS: Final = ("type", "meta_template", "batch_size", "max_out_len", "max
 _MAX_PROMPTS: Final = 400
 _MAX_EVALUATORS: Final = 4
 """How deep evaluators contain others."""
+_CHECKS: Final = (*KEY_CHECKS, undefined_names, *RUN_CHECKS, *VALUE_CHECKS, *PART_CHECKS, class_problems)
+"""The checks of a program; the most specific come first."""
 _RULES: Final = tuple(rule for rule in RULES if rule.kinds == EVALUATION_KINDS)
 
 
@@ -84,31 +86,24 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
     if read is None:
         return None
     module, names = read
-    tree = ConfigurationTree(module, PythonPlaces(text))
+    tree = ConfigurationTree(module, PythonPlaces(text), names, interpreter, files)
     positions = PositionMap(tree.places, module)
     classes = _Classes(files, interpreter.imports)
     prompts = [classes.without_own(each) for each in islice(_prompts(names), _MAX_PROMPTS)]
     in_prompts = [*_found_in_prompts(prompts, interpreter, positions, project)]
     judges = _of(unknown_field, _blind_judges(names, positions), project)
     in_prompts += _elsewhere(judges, _spans(in_prompts, unknown_field))
-    in_program = [
-        *key_problems(tree, interpreter),
-        *undefined_names(tree, names, interpreter),
-        *run_problems(tree, names, interpreter),
-        *value_problems(tree),
-        *part_problems(tree),
-        *class_problems(tree, files),
-    ]
+    in_program = [finding for check in _CHECKS for finding in check(tree)]
     if not _spans(in_prompts, invalid_ppl_template):
         # Otherwise, the text of one label may be that of another, in place of the text with its option.
         in_program += hidden_options(tree)
     keys = _spans(in_prompts, unknown_evaluation_key, invalid_evaluation_prompt)
     in_program = [*_elsewhere(in_program, keys)]
-    absent = [*absent_names(interpreter, tree), *absent_classes(tree, files)]
+    absent = [*absent_names(tree), *absent_classes(tree)]
     if not (prompts or interpreter.missing or in_program or absent):
         return None
     is_empty = all("models" in each and "meta_template" not in each["models"][0] for each in prompts)
-    imports = [*absent, *missing_imports(interpreter, tree, is_empty=is_empty)]
+    imports = [*absent, *missing_imports(tree, is_empty=is_empty)]
     found = (
         *_without_consequences(in_prompts, in_program, text),
         *_of(unknown_evaluation_key, in_program, project),

@@ -61,7 +61,7 @@ class _Loader(NamedTuple):
         return names if "staticmethod" in decorators else names[1:]
 
 
-def class_problems(tree: ConfigurationTree, files: Files) -> Iterator[Finding]:
+def class_problems(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the arguments that `load` does not take or lacks, and the splits that it does not make."""
     datasets = [*_datasets(tree)]
     imports = {
@@ -73,7 +73,7 @@ def class_problems(tree: ConfigurationTree, files: Files) -> Iterator[Finding]:
     used = {kind for _, kind in datasets if kind in imports}
     if not used:
         return
-    checkout = _Checkout(files)
+    checkout = _Checkout(tree.files)
     accepted = checkout.accepted
     if not accepted:
         return
