@@ -407,6 +407,8 @@ def test_what_fails_with_metrics_of_ragas_is_reported(
         ("from ragas.integrations.llama_index import evaluate as ask\nask(query_engine=a)", []),
         ("evaluate(rows, metrics=[Faithfulness(llm=a)], run_cfg=b)", ["run_cfg"]),
         ("Faithfulness(llm=a, embeddings=b)", ["embeddings"]),
+        ("from ragas import metrics\nmetrics.Faithfulness(llm=a, embeddings=b)", ["embeddings"]),
+        ("import ragas.metrics as m\nm.Faithfulness(llm=a, embeddings=b)", ["embeddings"]),
         ("FactualCorrectness(mode='recall')", []),
         ("from ragas.metrics._answer_relevance import AnswerRelevancy", []),
         ("from ragas.metrics._answer_relevancy import AnswerRelevancy", ["_answer_relevancy"]),
@@ -429,6 +431,22 @@ def test_the_arguments_of_classes_of_ragas_are_known(tmp_path: Path, call: str, 
         "from ragas.metrics.collections import ContextRecall\nfrom ragas.testset import TestsetGenerator\n"
     )
     assert found(tmp_path, program + call) == places
+
+
+@pytest.mark.parametrize(
+    ("call", "places"),
+    [
+        ("evaluate(rows, metrics=[], llm=a)", []),
+        ("evaluate(rows, metrics=[], raise_exceptions=False)", ["raise_exceptions"]),
+        ("evaluate(rows)", ["evaluate"]),
+        ("load(path, limit=9)", ["limit"]),
+        ("discrete_metric(name='a', allowed_value=['b'])", ["allowed_value"]),
+    ],
+)
+def test_the_arguments_of_functions_of_promptls_are_known(
+    tmp_path: Path, call: str, places: list[str]
+) -> None:
+    assert found(tmp_path, f"from promptls import discrete_metric, evaluate, load\n{call}\n") == places
 
 
 def test_what_a_file_beside_the_program_defines_is_known(tmp_path: Path) -> None:
