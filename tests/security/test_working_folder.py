@@ -20,6 +20,11 @@ LIBRARIES = ["yaml", "jinja2", "orjson", "pygls", "lsprotocol", "pydantic", "reg
 PROMPT = "- name: a\n  role: user\n  content: hello\n"
 
 
+def environment() -> dict[str, str]:
+    """Return the environment without the measurement of coverage, which imports modules before promptls."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+
+
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a prompt and modules with the names of all others, which write to the file
@@ -30,7 +35,12 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # `-m` itself imports a few, with the working folder first on the path, before anything can prevent it.
     (folder / "probe.py").write_text("import sys\nprint(*sys.modules)", "utf-8")
     probe = subprocess.run(
-        [sys.executable, "-m", "probe"], cwd=folder, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "probe"],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     names = {*sys.stdlib_module_names, *LIBRARIES} - {name.partition(".")[0] for name in probe.stdout.split()}
     for name in names - {"probe"}:
@@ -49,7 +59,7 @@ def test_a_command_in_a_folder_runs_none_of_its_modules(planted: Path, words: li
     ended = subprocess.run(
         [sys.executable, "-m", "promptls", *words],
         cwd=planted,
-        env={**os.environ, "PYTHONPATH": PACKAGES},
+        env={**environment(), "PYTHONPATH": PACKAGES},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -72,7 +82,7 @@ def test_a_folder_that_the_user_puts_on_the_path_stays_there(tmp_path: Path) -> 
     ended = subprocess.run(
         [sys.executable, "-m", "promptls", "render", "../p.yml.j2"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([PACKAGES, str(folder)])},
+        env={**environment(), "PYTHONPATH": os.pathsep.join([PACKAGES, str(folder)])},
         capture_output=True,
         text=True,
         check=False,
