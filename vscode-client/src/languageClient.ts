@@ -53,7 +53,6 @@ export function createClient(
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       middleware: {
         ...ownSettings(settings),
-        provideCompletionItem: withParameters,
         provideOnTypeFormattingEdits: withEndTag,
       },
       errorHandler: {
@@ -145,19 +144,6 @@ function ownSettings(names: readonly string[]): Middleware {
     },
   };
 }
-
-/** Shows the parameters of a completed call, as after typing a parenthesis. */
-const withParameters: NonNullable<Middleware["provideCompletionItem"]> = async (
-  ...[document, position, context, token, next]
-) => {
-  const found = await next(document, position, context, token);
-  for (const item of Array.isArray(found) ? found : (found?.items ?? [])) {
-    if (item.insertText instanceof vscode.SnippetString && item.insertText.value.includes("($1)")) {
-      item.command = { title: "Show Parameters", command: "editor.action.triggerParameterHints" };
-    }
-  }
-  return found;
-};
 
 /** Inserts an end tag below the last line as a snippet: VS Code moves the cursor behind an edit at the cursor. */
 const withEndTag: NonNullable<Middleware["provideOnTypeFormattingEdits"]> = async (

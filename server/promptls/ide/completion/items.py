@@ -66,6 +66,8 @@ class CompletionItem:
     filter_text: str = ""
     commits: str = ""
     """The commit characters, which accept the item when they are typed."""
+    takes_arguments: bool = False
+    """Whether `snippet` is a call with a placeholder for its arguments."""
 
     @property
     def plain_text(self) -> str:
@@ -85,6 +87,7 @@ def call_item(
         snippet=f"{name}($1)$0" if takes_arguments else "",
         detail=detail,
         parameters=parameters,
+        takes_arguments=takes_arguments,
     )
 
 

@@ -151,14 +151,12 @@ def _inputs(request: Request, expected: Expected, bound: set[str]) -> Iterator[C
         )
         is_iterable = kind in _ITERABLE_TYPES or shape.kind in _ITERABLE
         rank = _INPUT if name in declared else _INPUT + 2
-        yield CompletionItem(
-            name,
-            "function" if shape.kind == "callable" else "variable",
-            _INPUT - 5 if is_iterable and expected.keyword == "for" else rank,
-            text=name,
-            snippet=f"{name}($1)$0" if shape.kind == "callable" else "",
-            detail=f"input, {description}" if description else "input",
-        )
+        rank = _INPUT - 5 if is_iterable and expected.keyword == "for" else rank
+        detail = f"input, {description}" if description else "input"
+        if shape.kind == "callable":
+            yield call_item(name, "function", rank, detail, takes_arguments=True)
+        else:
+            yield CompletionItem(name, "variable", rank, detail=detail)
     for name, origin in known_data(request).items():
         if name not in names and name not in bound and name.isidentifier():
             yield CompletionItem(name, "variable", _DATA, detail=origin)

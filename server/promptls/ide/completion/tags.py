@@ -82,6 +82,7 @@ def _item(signature: builtins.Signature, detail: str, rank: int) -> CompletionIt
         detail=detail,
         parameters=signature.parameter_list if signature.parameters else "",
         commits="" if needs else "|",
+        takes_arguments=needs,
     )
 
 

@@ -41,6 +41,8 @@ _FIRST_KINDS: Final = 18
 _FALLBACK_KIND: Final = 12
 _SNIPPET: Final = 2
 _ADJUSTED: Final = 2
+_SHOW_PARAMETERS: Final = {"title": "Show Parameters", "command": "editor.action.triggerParameterHints"}
+"""The command of VS Code that shows the parameters of a call, as after typing a parenthesis."""
 
 
 def completion(
@@ -103,6 +105,8 @@ def _list_json(
             made["insertTextFormat"] = _SNIPPET
             if capabilities.adjusts_indentation and "\n" in text:
                 made["insertTextMode"] = _ADJUSTED
+            if item.takes_arguments and capabilities.panels:
+                made["command"] = _SHOW_PARAMETERS
         if "editRange" not in defaults:
             made["textEdit"] = {**edit, "newText": text}
         elif text != item.label:
