@@ -1,9 +1,25 @@
 -- promptls in Neovim 0.11 or later: put this into ~/.config/nvim/init.lua.
 
 vim.filetype.add({ pattern = { [".*%.ya?ml%.j2"] = "promptls" } })
+
+-- Indents a new line as the YAML above goes on.
+function _G.promptls_indent()
+  local number = vim.fn.prevnonblank(vim.v.lnum - 1)
+  local line = vim.fn.getline(number)
+  local before = line:match("^([ -]*)[%w_]+:$") or line:match("^([ -]*)[%w_]+: ")
+  if not before then
+    return vim.fn.indent(number)
+  end
+  local opens = line:find(":$") or line:find(": [|>][-+%d]*$")
+  return #before + (opens and 2 or 0)
+end
+
 vim.api.nvim_create_autocmd("FileType", {
   pattern = "promptls",
-  command = "setlocal expandtab shiftwidth=2 softtabstop=2", -- YAML has no tabs
+  callback = function()
+    vim.cmd("setlocal expandtab shiftwidth=2 softtabstop=2") -- YAML has no tabs
+    vim.cmd("setlocal indentexpr=v:lua.promptls_indent() indentkeys=o,O")
+  end,
 })
 
 vim.lsp.config("promptls", {

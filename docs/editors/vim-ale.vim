@@ -38,11 +38,23 @@ command! PromptPreview call PromptlsExecute('promptls.preview', {})
 command! PromptAsk call PromptlsExecute('promptls.ask', {})
 command! -nargs=1 PromptRun call PromptlsExecute('promptls.runExperiment', {'experiment': <q-args>})
 
+" Indent a new line as the YAML above goes on.
+function! PromptlsIndent() abort
+  let l:number = prevnonblank(v:lnum - 1)
+  let l:line = getline(l:number)
+  if l:line !~# '^[ -]*\w\+:\( \|$\)'
+    return indent(l:number)
+  endif
+  let l:opens = l:line =~# ':\( [|>][-+0-9]*\)\?$'
+  return len(matchstr(l:line, '^[ -]*')) + (l:opens ? 2 : 0)
+endfunction
+
 augroup promptls
   autocmd!
   autocmd BufRead,BufNewFile *.yml.j2,*.yaml.j2 setfiletype promptls
   autocmd FileType promptls setlocal syntax=yaml commentstring={#\ %s\ #} omnifunc=ale#completion#OmniFunc
-  autocmd FileType promptls setlocal autoindent expandtab shiftwidth=2 softtabstop=2
+  autocmd FileType promptls setlocal expandtab shiftwidth=2 softtabstop=2
+  autocmd FileType promptls setlocal indentexpr=PromptlsIndent() indentkeys=o,O
   autocmd FileType promptls nmap <buffer> K <Plug>(ale_hover)
   autocmd FileType promptls nmap <buffer> gd <Plug>(ale_go_to_definition)
 augroup END

@@ -36,13 +36,13 @@ def test_inputs_are_offered_while_typing(editor: Editor) -> None:
 
 @pytest.mark.parametrize("editor", ["neovim.lua"], indirect=True)
 def test_suggestions_follow_each_letter_and_insert_nothing_that_is_not_accepted(editor: Editor) -> None:
-    part = "- name: end\n  role: user\n  content: {{ tone }}\n"
+    part = "- name: end\n  role: user\n  content: |\n    {{ tone }}\n"
     assert editor.run("typing") == editor.text + part
 
 
 @pytest.mark.parametrize("editor", ["vim-ale.vim"], indirect=True)
-def test_the_tabulator_indents_with_spaces_as_yaml_needs_it(editor: Editor) -> None:
-    part = "- name: end\n  role: user\n  content: {{ tone }}\n"
+def test_new_lines_and_the_tabulator_indent_as_yaml_needs_it(editor: Editor) -> None:
+    part = "- name: end\n  role: user\n  content: |\n    Hello: {{ tone }}\n      one\n"
     assert editor.run("typing") == editor.text + part
 
 

@@ -1,4 +1,4 @@
 function! Case() abort
-  call feedkeys("Go\<C-U>- name: end\<CR>\<Tab>role: user\<CR>content: {{ tone }}\<Esc>", 'tx')
+  call feedkeys("Go\<C-U>- name: end\<CR>role: user\<CR>content: |\<CR>Hello: {{ tone }}\<CR>\<Tab>one\<Esc>", 'tx')
   return Text()
 endfunction
