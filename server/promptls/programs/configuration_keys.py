@@ -158,14 +158,18 @@ def _called_classes(tree: ConfigurationTree) -> Iterator[Finding]:
 
 
 def _models_without_class(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the models without a class."""
     is_whole = any((node.module or "").startswith("opencompass.") for node in tree.imports)
-    if not is_whole or "type" in tree.keys_set_later:
-        return
-    for name, value in tree.named_values:
-        for model in value.elts if name == "models" and isinstance(value, ast.List) else ():
-            keys = {each.arg for each in model.keywords} if isinstance(model, ast.Call) else {None}
-            if isinstance(model, ast.Call) and is_mapping(model) and keys.isdisjoint({"type", None}):
+    if is_whole and "type" not in tree.keys_set_later:
+        for model in _models(tree):
+            if is_mapping(model) and values_of(model).keys().isdisjoint({"type", None}):
                 yield Finding(tree.span(model.func), "a model needs a `type`, its class")
+
+
+def _models(tree: ConfigurationTree) -> Iterator[ast.Call]:
+    """Yield the models of a run."""
+    lists = [value for name, value in tree.named_values if name == "models" and isinstance(value, ast.List)]
+    return (each for value in lists for each in value.elts if isinstance(each, ast.Call))
 
 
 def _inferences(tree: ConfigurationTree, variables: Mapping[str, ast.expr]) -> set[int]:
@@ -468,17 +472,12 @@ def _misspelled_evaluators(tree: ConfigurationTree) -> Iterator[Finding]:
 
 def _models_without_path(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the models whose class needs the `path` of its weights, and gets none."""
-    if "path" in tree.keys_set_later:
-        return
-    for name, value in tree.named_values:
-        for model in value.elts if name == "models" and isinstance(value, ast.List) else ():
-            kind = values_of(model).get("type")
-            if not isinstance(kind, ast.Name) or kind.id not in _WITH_PATH & tree.classes:
-                continue
-            if isinstance(model, ast.Call) and not values_of(model).keys() & {"path", None}:
-                yield Finding(
-                    tree.span(model.func), f"a `{last_name(kind)}` needs a `path`, that of its weights"
-                )
+    for model in _models(tree) if "path" not in tree.keys_set_later else ():
+        kind = argument(model, "type")
+        is_known = isinstance(kind, ast.Name) and kind.id in _WITH_PATH & tree.classes
+        if kind is not None and is_known and values_of(model).keys().isdisjoint({"path", None}):
+            message = f"a `{last_name(kind)}` needs a `path`, that of its weights"
+            yield Finding(tree.span(model.func), message)
 
 
 KEY_CHECKS: Final = (

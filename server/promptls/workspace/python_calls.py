@@ -32,7 +32,7 @@ from promptls.text.positions import Span
 from promptls.workspace.disk import python_paths_by_folder
 from promptls.workspace.python_data import DataEntry, entries_of
 from promptls.workspace.python_functions import parameters_of
-from promptls.workspace.python_paths import is_get_template, literal_path, loaded_template
+from promptls.workspace.python_paths import literal_path, loaded_template
 from promptls.workspace.python_scopes import Scope, scopes_of
 
 Found = TypeVar("Found")
@@ -233,8 +233,9 @@ def _failing_calls(tree: ast.Module) -> frozenset[ast.AST]:
 def _template_of(node: ast.Call, scope: Scope, path: str) -> tuple[str | None, bool]:
     """Return the path of the template that a call passes data to, and whether Jinja loads it."""
     load = scope.resolved(node.func.value) if isinstance(node.func, ast.Attribute) else None
-    if last_name(node.func) == "render" and isinstance(load, ast.Call) and is_get_template(load):
-        return loaded_template(load, scope, path), True
+    template = loaded_template(load, scope, path) if last_name(node.func) == "render" else None
+    if template is not None:
+        return template, True
     loaded = _loaded(node, load, scope)
     return (None if loaded is None else literal_path(loaded, scope, path)), False
 

@@ -81,23 +81,17 @@ def _tree_of(path: str) -> ast.Module | None:
 
 def _function(node: Function) -> PythonFunction:
     returned = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    calls = [each for each in node.decorator_list if isinstance(each, ast.Call)]
+    called = [each.func if isinstance(each, ast.Call) else each for each in node.decorator_list]
     return PythonFunction(
         node.name,
         f"{node.name}({ast.unparse(node.args)}){returned}",
         ast.get_docstring(node) or "",
         node.lineno - 1,
         parameters_of(node),
-        tuple(name for each in node.decorator_list if (name := _decorator_name(each))),
-        next(filter(None, map(_given_name, node.decorator_list)), None),
+        tuple(filter(None, map(last_name, called))),
+        next(filter(None, (text_of(argument(each, "name")) for each in calls)), None),
     )
-
-
-def _given_name(decorator: ast.expr) -> str | None:
-    return text_of(argument(decorator, "name")) if isinstance(decorator, ast.Call) else None
-
-
-def _decorator_name(node: ast.expr) -> str:
-    return last_name(node.func if isinstance(node, ast.Call) else node)
 
 
 def parameters_of(function: Function | ast.Lambda) -> tuple[Taken, ...]:

@@ -77,22 +77,16 @@ _PACKAGE_FOLDER: Final = "templates"
 """The default folder of a package's templates in Jinja."""
 
 
-def is_get_template(node: ast.expr | None) -> bool:
-    """Return whether an expression is a call that gets a template from a Jinja environment."""
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "get_template"
-        and len(node.args) == 1
-        and not node.keywords
-    )
+def loaded_template(node: ast.expr | None, scope: Scope, file: str) -> str | None:
+    """Return the path of the template that a call of `get_template` of a Jinja environment loads.
 
-
-def loaded_template(node: ast.Call, scope: Scope, file: str) -> str | None:
-    """Return the path of the template that a call of `get_template` loads; None if its folder is unknown."""
-    assert isinstance(node.func, ast.Attribute)
-    name = literal_path(node.args[0], scope, file)
-    environment = scope.resolved(node.func.value)
+    None for other expressions, and if its folder is unknown.
+    """
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner, attr="get_template"), args=[given], keywords=[]):
+            name, environment = literal_path(given, scope, file), scope.resolved(owner)
+        case _:
+            return None
     if (
         name is None
         or not isinstance(environment, ast.Call)
