@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.program import Program, binds, change_literal, own_nodes, suggest_literal
-from promptls.syntax.python_places import Function, key_read, last_name, text_of
+from promptls.syntax.python_places import Function, dict_items, key_read, last_name, text_of
 from promptls.text.format import in_code
 from promptls.text.suggest import nearest
 from promptls.workspace.python_experiments import scored_by
@@ -143,45 +143,33 @@ def _compared(
         yield Finding(results.program.span(literal), message, fixes)
 
 
-def _columns(results: Results, experiment: Function) -> dict[str, Classes]:
-    """Return the columns of an experiment's results that hold values of metrics, with these values."""
-    rows: list[dict[str, Classes]] = []
-    for values in _returned(results.program, ast.walk(experiment)):
-        literal = values[0] if len(values) == 1 else None
-        if not isinstance(literal, ast.Dict):
-            return {}
-        row: dict[str, Classes] = {}
-        for key, value in zip(literal.keys, literal.values, strict=True):
-            known = _value_of(results, value) if isinstance(value, ast.Attribute) else None
-            if not isinstance(key, ast.Constant):
-                row.clear()  # This may set any column.
-            elif known is not None:
-                row[str(key.value)] = known[1]
-            else:
-                row.pop(str(key.value), None)
-        rows.append(row)
-    common = set(rows[0]).intersection(*rows) if rows else set[str]()
-    return {name: tuple(dict.fromkeys(each for row in rows for each in row[name])) for name in common}
+def _rows(results: Results, experiment: Function) -> list[dict[str | None, Classes]]:
+    """Return the literal mappings that an experiment returns; nothing if it may return others.
+
+    Each column is with the values that it may have, if they are those of metrics. None is any other column.
+    """
+    rows: list[dict[str | None, Classes]] = []
+    for node in own_nodes(experiment):
+        for value in results.program.values_of(node.value) or [None] if isinstance(node, ast.Return) else ():
+            if not isinstance(value, ast.Dict):
+                return []
+            row: dict[str | None, Classes] = {}
+            for name, _, item in dict_items(value):
+                row = row if name is not None else dict.fromkeys(row, ())  # This may set any column.
+                known = _value_of(results, item) if isinstance(item, ast.Attribute) else None
+                row[name] = known[1] if known is not None and name is not None else ()
+            rows.append(row)
+    return rows
 
 
-def _keys(program: Program, experiment: Function) -> set[str]:
-    """Return the keys of an experiment's results, if it returns nothing but literal mappings."""
-    keys: set[str] = set()
-    for values in _returned(program, own_nodes(experiment)):
-        for value in values or [None]:
-            if not isinstance(value, ast.Dict) or not all(
-                isinstance(each, ast.Constant) for each in value.keys
-            ):
-                return set()
-            keys |= {str(each.value) for each in value.keys if isinstance(each, ast.Constant)}
-    return keys
-
-
-def _returned(program: Program, nodes: Iterable[ast.AST]) -> Iterator[list[ast.expr | None]]:
-    """Yield the values of each `return` among the nodes: those of the variable that it names, or its own."""
-    for node in nodes:
-        if isinstance(node, ast.Return):
-            yield program.values_of(node.value)
+def _columns(rows: list[dict[str | None, Classes]]) -> dict[str, Classes]:
+    """Return the columns of results that hold values of metrics in all rows, with these values."""
+    shared = [name for name in rows[0] if all(row.get(name) for row in rows)] if rows else []
+    return {
+        name: tuple(dict.fromkeys(each for row in rows for each in row[name]))
+        for name in shared
+        if name is not None
+    }
 
 
 def _unknown_column(program: Program, node: ast.Subscript, row: str, keys: set[str]) -> Iterator[Finding]:
@@ -226,9 +214,10 @@ def _compared_rows(results: Results, node: ast.AST) -> Iterator[Finding]:
         bound = [each for each in ast.walk(node) if binds(each, loop.target.id)]
         if experiment is None or len(bound) != 1:
             continue
-        columns, keys = _columns(results, experiment), _keys(results.program, experiment)
+        rows = _rows(results, experiment)
+        columns, keys = _columns(rows), {str(name) for row in rows for name in row}
         for each in ast.walk(node):
-            if isinstance(each, ast.Subscript) and keys:
+            if isinstance(each, ast.Subscript) and keys and all(None not in row for row in rows):
                 yield from _unknown_column(results.program, each, loop.target.id, keys)
             if isinstance(each, ast.Compare) and columns:
                 sides = (each.left, each.comparators[0])
