@@ -148,7 +148,7 @@ def _entry(key: Any, value: Any, indent: str) -> Iterator[str]:
     if block is not None:
         yield f"{indent}{name}: {block}"
         return
-    short = f"{indent}{name}: {_flow(value)}"
+    short = f"{indent}{name}: {flow(value)}"
     if not _is_nested(value) or (len(short) <= _MAX_INLINE and _is_flat(value)):
         yield short
         return
@@ -162,7 +162,7 @@ def _nested(value: Any, indent: str) -> Iterator[str]:
             yield from _entry(key, entry, indent)
         return
     for item in value:
-        short = f"{indent}- {_flow(item)}"
+        short = f"{indent}- {flow(item)}"
         block = _block(item, indent)
         if block is not None:
             yield f"{indent}- {block}"
@@ -172,15 +172,6 @@ def _nested(value: Any, indent: str) -> Iterator[str]:
             first, *rest = _nested(item, indent + "  ")
             yield f"{indent}- {first[len(indent) + 2 :]}"
             yield from rest
-
-
-def _flow(value: Any) -> str:
-    """Return the value on one line, with non-text keys unquoted."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{flow(key)}: {_flow(each)}" for key, each in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_flow, value)) + "]"
-    return flow(value)
 
 
 def _is_nested(value: Any) -> bool:

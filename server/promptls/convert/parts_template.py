@@ -31,7 +31,7 @@ def flow(value: Any) -> str:
     if isinstance(value, str):
         return value if _is_plain(value) else _quote(value)
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{flow(str(key))}: {flow(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{flow(key)}: {flow(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(flow, value)) + "]"
     return json.dumps(value, ensure_ascii=False, default=str)
