@@ -11,15 +11,9 @@ from promptls.datasets.backends import BACKENDS, backend_names
 from promptls.datasets.dataset import Dataset
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Finding, Fix
-from promptls.programs.program import (
-    Program,
-    binds,
-    change_literal,
-    returned_values,
-    suggest_literal,
-)
+from promptls.programs.program import Program, change_literal, returned_values, suggest_literal
 from promptls.security.files import is_file
-from promptls.syntax.python_places import Function, arguments, text_of
+from promptls.syntax.python_places import Function, arguments, parameter_names, text_of
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, nearest, odd_keys
 from promptls.workspace.python_paths import literal_path
@@ -183,7 +177,7 @@ def _read_rows(
     run = [each for name, each in experiments.items() if "arun" in program.attributes.get(name, ())]
     # A row of a data model has its columns as attributes.
     others = columns if "data_model" in program.text else dir(dict)
-    for node in (node for experiment in run for node in _reads_of_row(experiment)):
+    for node in (node for experiment in run for node in _reads_of_row(program, experiment)):
         match node:
             case ast.Subscript(slice=ast.Constant(value=str(key))) if key not in columns:
                 yield _unknown_column(program, node.slice, key, columns)
@@ -193,20 +187,19 @@ def _read_rows(
                 yield Finding(span, "a row of this program's dataset is a mapping", (fix,))
 
 
-def _reads_of_row(function: Function) -> list[ast.AST]:
+def _reads_of_row(program: Program, function: Function) -> list[ast.Subscript | ast.Attribute]:
     """Return where a function reads its first parameter, unless it changes that."""
-    arguments = [*function.args.posonlyargs, *function.args.args]
-    row = arguments[0].arg if arguments else ""
-    nodes = [node for each in function.body for node in ast.walk(each)]
-    if any(_changes(node, row) for node in nodes):
-        return []
-    return [
+    row, scope = next(iter(parameter_names(function)), ""), program.scope_of(function)
+    reads = [
         node
-        for node in nodes
+        for node in ast.walk(function)
         if isinstance(node, ast.Subscript | ast.Attribute)
         and isinstance(node.value, ast.Name)
         and node.value.id == row
+        and program.scope_of(node).scope_of(row) is scope
     ]
+    is_set = any(isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load) for each in reads)
+    return [] if is_set or scope.values.get(row) != [None] else reads
 
 
 def _columns(program: Program, dataset: ast.Call) -> frozenset[str]:
@@ -250,16 +243,6 @@ def _different_keys(program: Program, rows: list[ast.Dict]) -> Iterator[Finding]
     for index, name, meant in odd_keys(written) if all(written) else ():
         place = next(key for key in rows[index].keys if isinstance(key, ast.Constant) and key.value == name)
         yield suggest_literal(program, place, f"no other row has `{name}`", meant, severity="warning")
-
-
-def _changes(node: ast.AST, name: str) -> bool:
-    """Return whether a node binds a variable or parameter, or sets an item of it."""
-    is_item = (
-        isinstance(node, ast.Subscript)
-        and ast.unparse(node.value) == name
-        and not isinstance(node.ctx, ast.Load)
-    )
-    return is_item or binds(node, name)
 
 
 def _appended_columns(program: Program, dataset: ast.Call) -> frozenset[str]:

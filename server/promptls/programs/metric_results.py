@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.program import Program, binds, change_literal, own_nodes, suggest_literal
+from promptls.programs.program import Program, change_literal, own_nodes, suggest_literal
 from promptls.syntax.python_places import Function, dict_items, key_read, last_name, text_of
 from promptls.text.format import in_code
 from promptls.text.suggest import nearest
@@ -211,7 +211,7 @@ def _compared_rows(results: Results, node: ast.AST) -> Iterator[Finding]:
             continue
         made = {_run(each) for each in results.program.values_of(loop.iter)}
         experiment = results.experiments.get(*made) if len(made) == 1 else None
-        bound = [each for each in ast.walk(node) if binds(each, loop.target.id)]
+        bound = [each for each in ast.walk(node) if _binds(each, loop.target.id)]
         if experiment is None or len(bound) != 1:
             continue
         rows = _rows(results, experiment)
@@ -223,3 +223,9 @@ def _compared_rows(results: Results, node: ast.AST) -> Iterator[Finding]:
                 sides = (each.left, each.comparators[0])
                 known = [_column_of(side, loop.target.id, columns) for side in sides]
                 yield from _compared(results, each, known)
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    """Return whether a node binds a variable or parameter."""
+    is_name = isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+    return is_name or (isinstance(node, ast.arg) and node.arg == name)

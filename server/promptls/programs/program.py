@@ -296,12 +296,6 @@ def returned_values(function: Function) -> list[ast.expr | None]:
     return [node.value for node in own_nodes(function) if isinstance(node, ast.Return)]
 
 
-def binds(node: ast.AST, name: str) -> bool:
-    """Return whether a node binds a variable or parameter."""
-    is_name = isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
-    return is_name or (isinstance(node, ast.arg) and node.arg == name)
-
-
 def unknown_argument(program: Program, keyword: ast.keyword, message: str, known: Iterable[str]) -> Finding:
     """Return the finding for an argument that is not one of the `known`."""
     meant = nearest(keyword.arg or "", known)
