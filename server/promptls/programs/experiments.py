@@ -26,13 +26,7 @@ from promptls.programs.program import (
 )
 from promptls.semantic.template import Template
 from promptls.settings.header import ExperimentKey
-from promptls.syntax.python_places import (
-    Function,
-    arguments,
-    parameter_names,
-    required_parameters,
-    text_of,
-)
+from promptls.syntax.python_places import Function, arguments, parameter_names, required_parameters, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot

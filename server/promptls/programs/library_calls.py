@@ -46,7 +46,15 @@ from promptls.programs.ragas_prompts import findings_in_prompt_classes, findings
 from promptls.programs.ragas_samples import findings_in_samples
 from promptls.security.files import is_file
 from promptls.settings.project import Project
-from promptls.syntax.python_places import Function, argument, arguments, last_name, text_of
+from promptls.syntax.python_places import (
+    Function,
+    argument,
+    arguments,
+    dotted_name,
+    last_name,
+    parameters,
+    text_of,
+)
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest, only_typo
@@ -122,7 +130,7 @@ def _findings(program: Program, project: Project) -> Iterator[Finding]:
     for call in program.calls:
         yield from _keywords(program, call)
         yield from _constructor(program, call)
-        if ast.unparse(call.func) not in collected:
+        if dotted_name(call.func) not in collected:
             yield from _parameters(program, call)
         yield from _choices(program, call)
         yield from _of_load(program, call)
@@ -131,10 +139,8 @@ def _findings(program: Program, project: Project) -> Iterator[Finding]:
                 yield from _path(program, keyword.value)
     for function in program.functions:
         yield from _bare_decorators(program, function)
-        defaults = function.args.defaults
-        positional = [*function.args.posonlyargs, *function.args.args]
-        for parameter, default in zip(positional[::-1], defaults[::-1], strict=False):
-            if parameter.arg in PROMPT_PARAMETERS:
+        for parameter, default in parameters(function):
+            if default is not None and parameter.arg in PROMPT_PARAMETERS:
                 yield from _path(program, default)
 
 

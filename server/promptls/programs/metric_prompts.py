@@ -11,12 +11,7 @@ from typing import Final
 
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.metric_results import Classes
-from promptls.programs.program import (
-    COLLECTIONS,
-    Program,
-    change_literal,
-    is_open,
-)
+from promptls.programs.program import COLLECTIONS, Program, change_literal, is_open
 from promptls.syntax.python_places import Function, argument, last_name, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span

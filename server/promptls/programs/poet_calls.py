@@ -10,13 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.program import (
-    Program,
-    is_open,
-    own_nodes,
-    suggest_literal,
-    unknown_arguments,
-)
+from promptls.programs.program import Program, is_open, own_nodes, suggest_literal, unknown_arguments
 from promptls.security.files import is_file
 from promptls.syntax.python_places import Function, arguments, constant_in, last_name, text_of
 from promptls.text.positions import Span

@@ -10,10 +10,7 @@ from typing import Final, NamedTuple
 
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES, PROMPT_KEYS
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.metric_prompts import (
-    findings_in_braces,
-    findings_in_metric_classes,
-)
+from promptls.programs.metric_prompts import findings_in_braces, findings_in_metric_classes
 from promptls.programs.program import (
     Program,
     change_literal,

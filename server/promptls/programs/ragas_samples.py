@@ -17,7 +17,14 @@ from promptls.programs.program import (
     returned_values,
 )
 from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
-from promptls.syntax.python_places import Function, arguments, last_name, parameter_names, text_of
+from promptls.syntax.python_places import (
+    Function,
+    arguments,
+    dotted_name,
+    last_name,
+    parameter_names,
+    text_of,
+)
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
@@ -499,7 +506,7 @@ class _Samples:
         from promptls.metrics.ragas_metrics import RAGAS_METRICS
 
         known = {each.kind: each for each in RAGAS_METRICS}
-        metric = known.get(self._collected.get(ast.unparse(call.func), ""))
+        metric = known.get(self._collected.get(dotted_name(call.func), ""))
         given = {each.arg for each in call.keywords}
         if metric is None or call.args or None in given:
             return

@@ -10,14 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, TypeVar
 
 from promptls.security.files import read_bytes
-from promptls.semantic.types.assignability import (
-    NOTHING,
-    KnownFunction,
-    KnownValue,
-    constant,
-    either,
-    rows,
-)
+from promptls.semantic.types.assignability import NOTHING, KnownFunction, KnownValue, constant, either, rows
 from promptls.semantic.types.shape import UNKNOWN, Shape
 from promptls.syntax.python_places import (
     PythonPlaces,
