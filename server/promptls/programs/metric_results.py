@@ -86,13 +86,9 @@ def _awaits(results: Results) -> Iterator[Finding]:
 
 def _awaited(node: ast.AST) -> ast.expr | None:
     """Return what `await` or `asyncio.run` waits for."""
-    match node:
-        case (
-            ast.Await(value=value)
-            | ast.Call(func=ast.Attribute(value=ast.Name(id="asyncio"), attr="run"), args=[value])
-        ):
-            return value
-    return None
+    if isinstance(node, ast.Call) and len(node.args) == 1 and last_name(node.func) == "run":
+        return node.args[0]
+    return node.value if isinstance(node, ast.Await) else None
 
 
 def _is_sample_score(program: Program, call: ast.Call) -> bool:

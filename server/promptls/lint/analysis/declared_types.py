@@ -41,6 +41,7 @@ _ALLOWED: Final = {
     "number": frozenset({"integer", "number", "boolean"}),
     "text": frozenset({"string"}),
     "mapping": frozenset({"object"}),
+    "printed": frozenset({"string", "integer", "number", "boolean", "null"}),
 }
 _WORDS: Final = {
     "iterated": "which is not iterable",
@@ -48,6 +49,7 @@ _WORDS: Final = {
     "number": "which is not a number",
     "text": "which is not a text",
     "mapping": "which has no keys",
+    "printed": "which is printed in the notation of Python",
 }
 
 

@@ -178,7 +178,7 @@ def _is_suspicious(key: DeclaredInput, used: Shape) -> bool:
 
 def _may_differ(declared: Shape, used: Shape, schema: Any) -> bool:
     """Return whether a use may contradict the declaration, without analyzing the file."""
-    if used.kind in {"unknown", "scalar"}:
+    if used.kind == "unknown" or (used.kind == "scalar" and declared.kind not in {"list", "mapping"}):
         return False
     if used.kind != declared.kind or not isinstance(schema, Mapping):
         return True

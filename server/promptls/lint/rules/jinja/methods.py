@@ -272,7 +272,6 @@ def _loops(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
         is_pair = len(items) == len(names) == _PAIR
         if isinstance(source, Call) and isinstance(source.function, Attribute) and not source.arguments:
             place = source.function.name_span.shifted(start)
-            yield from _misspelled_method(source.function.name, place)
             if source.function.name == "keys" and len(items) == _PAIR:
                 fix = Fix.change_to(place, "items", preferred=True)
                 message = "`keys()` gives the keys alone; did you mean `items()`?"
@@ -348,9 +347,10 @@ def _calls_of_mappings(chunk: Chunk) -> Iterator[Finding]:
     if not calls:
         return
     known = {(_path(method.target), method.name) for _, method in calls if method.name in _VIEWS}
+    loops = {start for start, _ in loops_in(chunk)}
     for start, method in calls:
         meant = next((each for each in _VIEWS if is_typo(method.name, each)), "")
-        if method.name not in _VIEWS and meant and (_path(method.target), meant) in known:
+        if method.name not in _VIEWS and meant and (start in loops or (_path(method.target), meant) in known):
             message = f"a mapping has no method `{method.name}`"
             span = method.name_span.shifted(start)
             yield Finding.suggest(span, message, meant, preferred=True, severity="warning")
@@ -366,12 +366,6 @@ def _calls_of_mappings(chunk: Chunk) -> Iterator[Finding]:
                     message = f"of a mapping, `{name}()` is no list: this is undefined"
                     fix = Fix("Make it a list", edits)
                     yield Finding(method.name_span.shifted(start), message, (fix,), severity="warning")
-
-
-def _misspelled_method(name: str, place: Span) -> Iterator[Finding]:
-    meant = next((each for each in _VIEWS if is_typo(name, each)), None)
-    if meant is not None and name != meant:
-        yield Finding.suggest(place, f"a mapping has no method `{name}`", meant, severity="warning")
 
 
 def _is_declared(node: Attribute, declarations: Declarations) -> bool:

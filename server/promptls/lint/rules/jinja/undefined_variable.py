@@ -4,7 +4,7 @@ In a file that declares its inputs, reports an undeclared name that is similar t
 name that the file binds elsewhere: a loop variable after the loop, a variable that is set in a loop and
 read after it, or a macro's parameter outside of the macro.
 
-In a file that declares no inputs, reports a loop variable after the loop too, in the same part. In another part,
+In a file that declares no inputs, reports a variable of a loop or `with` after it too, in the same part. In another part,
 if it is read more than twice after the loop, or if several loops have a variable of that name, it is a hint:
 an input may have the same name. A variable that only a branch sets is a hint where its use fails without a value.
 
@@ -144,8 +144,7 @@ def undefined_variable(file: File) -> Iterator[Finding]:
             yield Finding(reference.span, message, related=(related,))
         elif meant is not None:
             yield _misspelled(file, reference, meant)
-    yield from _lost_after_loops(file)
-    yield from _after_loops(file, frozenset(each.reference.name for each in misspelled))
+    yield from _after_blocks(file, frozenset(each.reference.name for each in misspelled))
     yield from _before_set(file)
     yield from _set_in_one_branch(file)
     yield from _before_import(file)
@@ -199,72 +198,53 @@ def _gets_other_names(file: File) -> bool:
     return file.template.declarations.declares_inputs or bool(file.snapshot.includers(file.path))
 
 
-def _lost_after_loops(file: File) -> Iterator[Finding]:
-    """Yield the uses, after a loop, of variables that are only set inside of it.
+_ONLY_IN: Final = {
+    "set": "is set in a loop and lost after it; use a `namespace`",
+    "for": "exists only in its loop, and nothing else gives it a value",
+    "with": "exists only in its `with`, and nothing else gives it a value",
+}
+"""What is wrong with the use of a variable of each kind after its block."""
 
-    Yield nothing in a file that declares inputs.
+
+def _after_blocks(file: File, misspelled: frozenset[str]) -> Iterator[Finding]:
+    """Yield the uses of variables after the loop that sets them, or after their own loop or `with`.
+
+    Uses in other parts than that of their own block are hints. Yield nothing in a file that declares inputs, and for
+    names that are `misspelled` variables of other loops.
     """
-    if _gets_other_names(file):
-        return
     names = file.template.names
-    others = ("for", "with", "parameter", "macro", "import")
-    suspicious = names.bound_names("set") & names.input_names - union(
-        [names.bound_names(kind) for kind in others]
-    )
-    if not suspicious or not names.bound_names("for"):
+    kinds = {
+        kind: names.bound_names(kind) & names.input_names - misspelled for kind in ("set", "for", "with")
+    }
+    if not any(kinds.values()) or _gets_other_names(file):
         return
-    suspicious -= given_names(file)
-    for name in sorted(suspicious):
-        bindings = [each for each in names.bindings_of("set") if each.name == name]
-        references = names.free_references_of(name)
-        around = [file.template.branches.at(each.span.start) for each in bindings]
-        first = min(each.span.start for each in bindings)
-        if all(any(block.keyword == "for" for block in blocks) for blocks in around) and all(
-            reference.span.start > first and reference.how != "call" for reference in references
-        ):
-            for reference in references:
-                message = f"`{name}` is set in a loop and lost after it; use a `namespace`"
-                related = RelatedInformation(file.path, bindings[0].span, f"`{name}` is set here")
-                yield Finding(reference.span, message, related=(related,))
-
-
-def _after_loops(file: File, misspelled: frozenset[str]) -> Iterator[Finding]:
-    """Yield the uses of a loop's variable after the loop; in other parts than that of the loop as hints.
-
-    Yield nothing in a file that declares inputs, and for names that are `misspelled` variables of other loops.
-    """
-    if _gets_other_names(file):
-        return
-    names = file.template.names
-    others = ("set", "with", "parameter", "macro", "import")
-    suspicious = names.bound_names("for") & names.input_names - union(
-        [names.bound_names(kind) for kind in others]
-    )
-    suspicious -= misspelled
-    if not suspicious:
-        return
-    suspicious -= given_names(file)
-    for name in sorted(suspicious):
-        bindings = [each for each in names.bindings_of("for") if each.name == name]
-        chunks = {file.template.source.located(each.span.start).start for each in bindings}
-        references = names.free_references_of(name)
-        first = min(each.span.start for each in bindings)
-        if all(
-            each.span.start > first
-            and not any(_in_one_tag(file, each.span, binding.span) for binding in bindings)
-            and each.how != "call"
-            for each in references
-        ):
+    given = given_names(file)
+    for kind, bound in kinds.items():
+        others = union([names.bound_names(each) for each in BINDING_KINDS if each != kind])
+        for name in sorted(bound - others - given):
+            bindings = [each for each in names.bindings_of(kind) if each.name == name]
+            references = names.free_references_of(name)
+            first = min(each.span.start for each in bindings)
+            around = [file.template.branches.at(each.span.start) for each in bindings]
+            is_in_loops = all(any(block.keyword == "for" for block in blocks) for blocks in around)
+            is_own = any(_in_one_tag(file, each.span, its.span) for each in references for its in bindings)
+            if any(each.span.start <= first or each.how == "call" for each in references):
+                continue
+            if is_own if kind != "set" else not is_in_loops:
+                continue
+            chunks = {file.template.source.located(each.span.start).start for each in bindings}
             is_near = all(
                 file.template.source.located(each.span.start).start in chunks for each in references
             )
-            is_input = not is_near or len(references) > _MAX_AFTER_LOOP or len(bindings) > 1
+            is_often = len(references) > _MAX_AFTER_LOOP or len(bindings) > 1
+            message = f"`{name}` {_ONLY_IN[kind]}"
+            severity: Severity | None = None
+            if kind != "set" and (not is_near or is_often):
+                block, severity = "loop" if kind == "for" else "`with`", "hint"
+                message = f"this is not the `{name}` of the {block}, but an input of the same name"
             for reference in references:
-                message = f"`{name}` exists only in its loop, and nothing else gives it a value"
-                if is_input:
-                    message = f"this is not the `{name}` of the loop, but an input of the same name"
-                related = RelatedInformation(file.path, bindings[0].span, f"`{name}` is bound here")
-                severity: Severity | None = "hint" if is_input else None
+                where = f"`{name}` is {'set' if kind == 'set' else 'bound'} here"
+                related = RelatedInformation(file.path, bindings[0].span, where)
                 yield Finding(reference.span, message, related=(related,), severity=severity)
 
 
