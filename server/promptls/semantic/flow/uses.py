@@ -423,7 +423,8 @@ class ExpressionUses:
         if path and target is not None and (shape := filter_shape(node)) is not None:
             element = paths.with_optional_end(path) if node.name in paths.DEFAULTS else path
             self.emit(element, shape, target, FILTER_NEEDS.get(node.name, ""))
-            if shape.element is not None and (each := paths.along(path, paths.Step(paths.Each.ELEMENT))):
+            if shape.element is not None and not isinstance(target, nodes.Filter):
+                each = paths.along(path, paths.Step(paths.Each.ELEMENT))
                 self.emit(each, shape.element, target, "number" if shape is _NUMBERS else "printed")
             if (key := paths.key_argument(node)) is not None:
                 steps = map(paths.Step, str(key.value).split("."))

@@ -4,7 +4,7 @@ Reports attributes of `loop` that Jinja does not have, such as `loop.count` and 
 a loop in the file, only those that are similar to a known one are reported: `loop.idx`, `loop.lenght`. In a
 loop, also reports a misspelling of `loop` itself: `lop.index`, `loop_index`, and `documents[loop.index]` in a loop
 over `documents`, unless the loop considers that the last one is followed by nothing. The same holds for
-`documents[i + 1]` with the numbers of `range(documents | length)`, and for attributes of `loop.previtem` and
+`documents[i + 1]` with the numbers of `range(documents | length)`, `documents[i]` with one number more, and for attributes of `loop.previtem` and
 `loop.nextitem`. Reports `loop.cycle` without a call.
 
 ## Why is this bad?
@@ -135,14 +135,13 @@ def _missing_neighbors(chunk: Chunk) -> Iterator[Finding]:
                 ) if name in _NEIGHBORS:
                     message = f"the {_NEIGHBORS[name]} iteration has no `loop.{name}`, and reading its `{attribute}` fails"
                     yield Finding(span.shifted(start), message)
-                case Item(
-                    target=target,
-                    key=Operation(
-                        operators=("+",), operands=(Name(name=number), Constant(value=int() as more))
-                    ),
-                ) if more > 0 and counted == (number, chunk.slice(target.span.shifted(start))):
-                    message = f"the last iteration has no element at `{number} + {more}`"
-                    yield Finding(node.key.span.shifted(start), message)
+                case Item(target=target, key=key) if counted is not None:
+                    number, more = _sum(key)
+                    place = f"{number} + {more}" if more else number
+                    is_listed = counted[:2] == (number, chunk.slice(target.span.shifted(start)))
+                    if is_listed and more + counted[2] > 0:
+                        message = f"the last iteration has no element at `{place}`"
+                        yield Finding(key.span.shifted(start), message)
 
 
 _CHOICES: Final = frozenset({"and", "or"})
@@ -170,20 +169,26 @@ def _unconditional(chunk: Chunk, loop: Pair) -> Iterator[tuple[int, Expression]]
     yield from (read for read in reads if id(read[1]) not in conditional)
 
 
-def _counted(chunk: Chunk, opening: Tag) -> tuple[str, str] | None:
-    """Return the variable of a loop over `range(listed | length)`, and what is listed."""
-    statement = tag_tree(opening).statement
+def _sum(node: Expression) -> tuple[str, int]:
+    """Return the variable in an expression such as `i` and `i + 1`, and what is added; empty for others."""
+    match node:
+        case Name(name=name):
+            return name, 0
+        case Operation(operators=("+",), operands=(Name(name=name), Constant(value=int() as more))):
+            return name, more
+    return "", 0
+
+
+def _counted(chunk: Chunk, opening: Tag) -> tuple[str, str, int] | None:
+    """Return the variable of a loop over `range(listed | length + 1)`, what is listed, and what is added."""
+    statement, more = tag_tree(opening).statement, 0
     match statement.targets, statement.expressions:
-        case (
-            (Name(name=number),),
-            (
-                Call(
-                    function=Name(name="range"),
-                    arguments=(Filter(name="length" | "count", target=target),),
-                ),
-            ),
-        ) if target is not None:
-            return number, chunk.slice(target.span.shifted(opening.span.start))
+        case (Name(name=number),), (Call(function=Name(name="range"), arguments=(*_, last)),):
+            match last:
+                case Operation(operators=("+",), operands=(first, Constant(value=int() as more))):
+                    last = first
+            if isinstance(last, Filter) and last.name in {"length", "count"} and last.target is not None:
+                return number, chunk.slice(last.target.span.shifted(opening.span.start)), more
     return None
 
 
