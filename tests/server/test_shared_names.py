@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from lsp_editor import Editor
+from lsp_editor import Editor, eventually
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
@@ -173,11 +173,17 @@ async def test_a_name_that_cannot_be_is_refused_with_the_reason(editor: Editor) 
 
 
 async def test_a_client_is_asked_for_programs_where_it_can_be(editor: Editor) -> None:
-    is_registered = types.TEXT_DOCUMENT_RENAME in editor.client.registered
+    async def registered() -> list[str]:
+        await editor.client.text_document_hover_async(types.HoverParams(**place(editor, uri, "def ri|ght(")))
+        return editor.client.registered
 
+    uri = opened(editor)["metrics.py"]
     can = editor.client.capabilities.text_document.rename.dynamic_registration
     syncs = editor.client.capabilities.text_document.synchronization.dynamic_registration
-    assert is_registered == bool(can and syncs)
+    if can and syncs:
+        await eventually(registered, lambda methods: types.TEXT_DOCUMENT_RENAME in methods)
+    else:
+        assert types.TEXT_DOCUMENT_RENAME not in await registered()
 
 
 async def test_a_program_that_is_saved_says_what_it_gives_to_a_prompt(editor: Editor) -> None:
