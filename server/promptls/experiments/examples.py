@@ -114,7 +114,7 @@ def example_result(
     if not inputs:
         return None
     for run in newest_first:
-        table = known_table(run)
+        table = known_table(run.results)
         for place in table.places(inputs):
             cells = table.rows[place]
             if not is_of_examples(run.rows_chosen) or cells.get("row_number") == str(number):
@@ -155,16 +155,9 @@ def _cells(value: Any) -> tuple[str, ...]:
     return (*written, *([""] if value is None else []))
 
 
-def known_table(run: RunSummary) -> Table:
-    """Return the first 5000 lines of the run's table, cached until it changes.
-
-    None if the table no longer exists.
-    """
-    return _table(run.results)
-
-
 @cached_by_file(8)
-def _table(results: Path) -> Table:
+def known_table(results: Path) -> Table:
+    """Return the first 5000 lines of a run's table, cached until it changes; none if it cannot be read."""
     try:
         with open_text(results) as stream:
             return Table(tuple(islice(csv.DictReader(stream), _MAX_ROWS)), {})

@@ -24,6 +24,7 @@ from promptls.semantic.flow.uses import TEXT_FILTERS
 from promptls.semantic.header import DeclaredInput
 from promptls.semantic.names.scopes import Binding
 from promptls.semantic.names.visible import own_names
+from promptls.semantic.template import Template
 from promptls.semantic.types.schemas import shape_of_schema, shape_of_value
 from promptls.semantic.types.shape import UNKNOWN, Shape, keys_of, merge_shapes, normalize
 from promptls.syntax.chunk import Chunk
@@ -305,15 +306,21 @@ def _passed_on(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]
         if str(path[0].key) not in inclusion.bound:
             continue
         access_path = resolved_at(inclusion.template, path, inclusion.reference.span.start)
-        examples = inclusion.template.declarations.examples
-        value = value_at(examples[0].data, access_path) if examples and access_path else None
-        if value is not None:
-            yield "example", shape_of_value(value)
-        shape = (
-            shape_under(needed_shapes(request.snapshot, inclusion.path), access_path) if access_path else None
-        )
-        if shape is not None:
-            yield "used", shape
+        if access_path:
+            yield from _in_other_file(request, inclusion.path, inclusion.template, access_path)
+
+
+def _in_other_file(
+    request: Request, path: str, template: Template, access_path: AccessPath
+) -> Iterator[tuple[str, Shape]]:
+    """Yield the shape of a value in the first example of a file, and that of its uses there."""
+    examples = template.declarations.examples
+    value = value_at(examples[0].data, access_path) if examples else None
+    if value is not None:
+        yield "example", shape_of_value(value)
+    shape = shape_under(needed_shapes(request.snapshot, path), access_path)
+    if shape is not None:
+        yield "used", shape
 
 
 def _passed_to_macro(request: Request, path: AccessPath) -> Iterator[tuple[str, Shape]]:
@@ -329,16 +336,12 @@ def _passed_to_macro(request: Request, path: AccessPath) -> Iterator[tuple[str, 
                 yield from _shapes(request, each.access_path)
             continue
         caller = request.snapshot.template(each.path)
-        declared = schema_along(caller.declarations.inputs if caller is not None else (), each.access_path)
+        if caller is None:
+            continue
+        declared = schema_along(caller.declarations.inputs, each.access_path)
         if declared:
             yield "schema", shape_of_schema(declared)
-        examples = caller.declarations.examples if caller is not None else ()
-        value = value_at(examples[0].data, each.access_path) if examples else None
-        if value is not None:
-            yield "example", shape_of_value(value)
-        used = shape_under(needed_shapes(request.snapshot, each.path), each.access_path)
-        if used is not None:
-            yield "used", used
+        yield from _in_other_file(request, each.path, caller, each.access_path)
 
 
 def schema_at(request: Request, path: AccessPath) -> dict[str, Any]:

@@ -292,7 +292,7 @@ def _row_result(dataset: Path, number: int, runs: ExperimentRuns) -> tuple[RunSu
     for run in runs.newest_first:
         if is_of_examples(run.rows_chosen) or unchanged_dataset(run) != dataset:
             continue
-        found = [cells for cells in known_table(run).rows if cells.get("row_number") == str(number)]
+        found = [cells for cells in known_table(run.results).rows if cells.get("row_number") == str(number)]
         if found:
             return run, "\n\n".join(result_text(run, cells, runs.name) for cells in found)
     return None
