@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -199,19 +199,16 @@ async def _generate(arguments: argparse.Namespace) -> Finished | None:
             return await generate(ready.plan, notify)
 
 
-def _reading_spinner(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
+@contextmanager
+def _reading_spinner(arguments: argparse.Namespace) -> Iterator[None]:
     """Show the progress of reading on a terminal, until there is a plan."""
     if arguments.json or not sys.stderr.isatty():
-        return nullcontext()
-    return _spinner("reading the documents, and relating what they say")
-
-
-@contextmanager
-def _spinner(message: str) -> Iterator[None]:
+        yield
+        return
     from rich.progress import SpinnerColumn, TextColumn
 
     with live_progress(SpinnerColumn(), TextColumn("{task.description}")) as display:
-        display.add_task(message, total=None)
+        display.add_task("reading the documents, and relating what they say", total=None)
         yield
 
 

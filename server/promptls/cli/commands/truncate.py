@@ -330,8 +330,7 @@ def _draw_turns(axes: Any, cell: CellJson, word: str, found: LabJson) -> None:
 
 def drawn_cell(found: LabJson, step: int | None = None) -> CellJson:
     """Return the cell of a step, by default the best one, under the current limit, or the middle one."""
-    limits = found["limits"]
-    limit = found["limit"] if found["limit"] in limits else limits[len(limits) // 2]
+    limit = _shown_limit(found)
     if step is None:
         step = next(best["step"] for best in found["best"] if best["limit"] == limit)
     cells = [cell for cell in found["cells"] if cell["limit"] == limit]
