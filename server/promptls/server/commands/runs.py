@@ -138,10 +138,9 @@ class _Watch:
         elif isinstance(event, Started | Stopped):
             self._last = event
             if isinstance(event, Started):
-                self._runs.started(self._prompt, self._experiment, event.path)
                 self._done = event.done
                 running = Running(event.done, event.total)
-                self._runs.advanced(self._prompt, self._experiment, running)
+                self._runs.advanced(self._prompt, self._experiment, running, event.path)
                 self._shown.report(f"{event.done} of {event.total} rows", 0)
 
     async def may_spend(self, planned: Planned) -> bool:

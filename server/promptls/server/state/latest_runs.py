@@ -82,21 +82,16 @@ class LatestRuns:
                 del self._running[key]
             self._context.refresh_code_lenses()
 
-    def started(self, path: str, experiment: str, run: str) -> None:
-        """Record the path of the run of the experiment."""
-        this = self._running.get((path, experiment))
-        if this is not None:
-            this.path = run
-
     def paths(self) -> list[str]:
         """Return the paths of the runs in progress."""
         return [each.path for each in self._running.values() if each.path]
 
-    def advanced(self, path: str, experiment: str, state: Running) -> None:
-        """Record the progress of the run of the experiment."""
+    def advanced(self, path: str, experiment: str, state: Running, run: str = "") -> None:
+        """Record the progress of the run of the experiment, and the path of one that has started."""
         this = self._running.get((path, experiment))
         if this is not None:
             this.state = state
+            this.path = run or this.path
             self._refresh_soon()
 
     def cancel(self, path: str, experiment: str | None) -> int:
