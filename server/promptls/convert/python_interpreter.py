@@ -31,7 +31,7 @@ from promptls.convert.python_values import (
     join_texts,
     place_text,
 )
-from promptls.syntax.python_places import NOT_PYTHON, parse_quietly
+from promptls.syntax.python_places import NOT_PYTHON, last_name, parse_quietly
 from promptls.text.errors import UserError
 
 _MAX_FILES: Final = 1_000
@@ -46,30 +46,23 @@ Names: TypeAlias = dict[str, Any]
 
 
 class Files(Protocol):
-    """The files that a configuration imports or opens."""
-
-    def text(self, name: str, /) -> str | None:
-        """Return the text of a file by path from the configuration's folder; None if it cannot be read."""
-
-    def is_missing(self, name: str, /) -> bool:
-        """Return whether a path is certain to be missing."""
-
-    def module(self, name: str, /) -> str | None:
-        """Return the path of a module's file by its absolute module name; None if it is not found."""
-
-
-class NoFiles:
-    """The files of a configuration that is read without any others."""
+    """The files that a configuration imports or opens: none, unless a class finds some."""
 
     def text(self, _name: str, /) -> str | None:
-        """Return None."""
+        """Return the text of a file by path from the configuration's folder; None if it cannot be read."""
         return None
 
-    module = text
-
     def is_missing(self, _name: str, /) -> bool:
-        """Return False: nothing is known about files."""
+        """Return whether a path is certain to be missing."""
         return False
+
+    def module(self, _name: str, /) -> str | None:
+        """Return the path of a module's file by its absolute module name; None if it is not found."""
+        return None
+
+
+class NoFiles(Files):
+    """The files of a configuration that is read without any others."""
 
 
 def module_text(files: Files, module: str) -> str | None:
@@ -117,8 +110,7 @@ class Interpreter:
     Everything else becomes a symbol. `unread` are the sources of symbols; `missing` the modules whose files
     were not found, each with its first import; `absent` the imported names that their modules do not set,
     each with those that they set; `doubted` the lists and mappings, by id, that unevaluated code may have
-    changed; `imports` the modules that names were imported from; `lost` the keys that are read of mappings
-    without them, each with the keys of its mapping.
+    changed; `lost` the keys that are read of mappings without them, each with the keys of its mapping.
     """
 
     def __init__(self, files: Files | None = None) -> None:
@@ -126,7 +118,6 @@ class Interpreter:
         self.missing: Final[dict[str, ast.ImportFrom]] = {}
         self.absent: Final[dict[ast.alias, tuple[str, ...]]] = {}
         self.doubted: Final[dict[int, Any]] = {}
-        self.imports: Final[dict[str, str]] = {}
         self.lost: Final[dict[ast.Subscript, tuple[str, tuple[str, ...]]]] = {}
         self._files: Final[Files] = files or NoFiles()
         self._read: Final[dict[str, Names]] = {}
@@ -216,7 +207,7 @@ class Interpreter:
         outer = self._is_base
         for item in items:
             call = item.context_expr
-            if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] == "read_base":
+            if isinstance(call, ast.Call) and last_name(call.func) == "read_base":
                 self._is_base = True
             elif item.optional_vars is not None:
                 self._bind(item.optional_vars, self._value(call, names), names)
@@ -264,8 +255,6 @@ class Interpreter:
             names.update(
                 {alias.asname: PythonSymbol(alias.name) for alias in statement.names if alias.asname}
             )
-            if folder == _THIS_FOLDER:
-                self.imports.update((alias.asname or alias.name, module) for alias in statement.names)
             return
         path = self._path_of(statement, folder)
         imported = self._imported(path) if path else None

@@ -159,7 +159,7 @@ def _called_classes(tree: ConfigurationTree) -> Iterator[Finding]:
 
 def _models_without_class(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the models without a class."""
-    is_whole = any((node.module or "").startswith("opencompass.") for node in tree.imports)
+    is_whole = any(module.startswith("opencompass.") for module, _ in tree.imported.values())
     if is_whole and "type" not in tree.keys_set_later:
         for model in _models(tree):
             if is_mapping(model) and values_of(model).keys().isdisjoint({"type", None}):
@@ -436,12 +436,10 @@ def _unread_evaluations(tree: ConfigurationTree) -> Iterator[Finding]:
 def _other_parts(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the classes of OpenCompass at a key that takes another kind of class."""
     imported: dict[str, str] = {}
-    for node in tree.imports:
-        module = (node.module or "").split(".")
-        part = next((each for each in module if each in _KINDS), None)
-        if part is not None and module[0] == "opencompass":
-            names = {alias.asname or alias.name for alias in node.names} - KNOWN_CLASSES
-            imported |= dict.fromkeys(names, _KINDS[part])
+    for name, (module, _) in tree.imported.items():
+        part = next((each for each in module.split(".") if each in _KINDS), None)
+        if part is not None and module.startswith("opencompass.") and name not in KNOWN_CLASSES:
+            imported[name] = _KINDS[part]
     imported |= dict.fromkeys(RETRIEVERS, "a retriever") | dict.fromkeys(INFERENCERS, "an inferencer")
     for keyword in tree.keywords:
         kind = values_of(keyword.value).get("type")

@@ -13,7 +13,6 @@ from promptls.dialects.opencompass.vocabulary import EVALUATORS
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import Finding, Fix
 from promptls.programs.configuration_tree import DATASET_KEYS, KNOWN_CLASSES, ConfigurationTree
-from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, only_typo
 from promptls.workspace.python_scopes import scopes_of
 
@@ -101,19 +100,11 @@ def _undefined_name(
     right = meant[0]
     message = f"nothing is named `{node.id}`; did you mean `{right}`?"
     is_other = node.id in KNOWN_CLASSES or (_CLASS.search(node.id) and not _CLASS.search(right))
-    if is_other and (imported := _import_of(tree, right)):
-        span, right = imported, node.id
+    module, alias = tree.imported.get(right, ("", None))
+    if is_other and alias is not None and alias.asname is None and module.startswith("opencompass."):
+        span, right = tree.span(alias), node.id
         message = f"OpenCompass has no class `{meant[0]}`; did you mean `{right}`?"
     yield Finding(span, message, (Fix.change_to(span, right),))
-
-
-def _import_of(tree: ConfigurationTree, name: str) -> Span | None:
-    """Return the span of a name that is imported from OpenCompass."""
-    for node in tree.imports:
-        for alias in node.names if (node.module or "").startswith("opencompass.") else ():
-            if alias.name == name and alias.asname is None:
-                return tree.span(alias)
-    return None
 
 
 def missing_imports(tree: ConfigurationTree, *, is_empty: bool) -> Iterator[Finding]:

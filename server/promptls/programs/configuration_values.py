@@ -386,10 +386,10 @@ def _only_list(tree: ConfigurationTree, name: str) -> ast.List | None:
 
 def _imported_lists(tree: ConfigurationTree) -> Iterator[str]:
     """Yield the names of the lists of datasets and models that come from configurations of OpenCompass."""
-    for node in tree.imports:
-        for alias in node.names if (node.module or "").startswith("opencompass.configs.") else ():
-            if alias.name.endswith("_datasets") or alias.name in {"datasets", "models"}:
-                yield alias.asname or alias.name
+    for name, (module, alias) in tree.imported.items():
+        is_list = alias.name.endswith("_datasets") or alias.name in {"datasets", "models"}
+        if is_list and module.startswith("opencompass.configs."):
+            yield name
 
 
 def _repeated_names(tree: ConfigurationTree) -> Iterator[Finding]:

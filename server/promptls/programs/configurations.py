@@ -88,7 +88,7 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
     module, names = read
     tree = ConfigurationTree(module, PythonPlaces(text), names, interpreter, files)
     positions = PositionMap(tree.places, module)
-    classes = _Classes(files, interpreter.imports)
+    classes = _Classes(tree)
     prompts = [classes.without_own(each) for each in islice(_prompts(names), _MAX_PROMPTS)]
     in_prompts = [*_found_in_prompts(prompts, interpreter, positions, project)]
     judges = _of(unknown_field, _blind_judges(names, positions), project)
@@ -283,9 +283,9 @@ def _of_unknown_class(mapping: dict[str, Any]) -> dict[str, Any]:
 class _Classes:
     """The classes that a configuration imports, looked up in the source of their modules; nothing is run."""
 
-    def __init__(self, files: Files, imports: Mapping[str, str]) -> None:
-        self._files: Final = files
-        self._imports: Final = imports
+    def __init__(self, tree: ConfigurationTree) -> None:
+        self._files: Final = tree.files
+        self._imports: Final = {name: module for name, (module, _) in tree.imported.items()}
 
     def without_own(self, prompt: Mapping[str, Any]) -> dict[str, Any]:
         """Return the prompt with user-defined retrievers, inferencers and templates marked as unknown."""

@@ -64,20 +64,18 @@ class _Loader(NamedTuple):
 def class_problems(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the arguments that `load` does not take or lacks, and the splits that it does not make."""
     datasets = [*_datasets(tree)]
-    imports = {
-        alias.asname or alias.name: (node.module or "", alias.name)
-        for node in tree.module.body
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_DATASETS)
-        for alias in node.names
+    used = {
+        kind: tree.imported[kind]
+        for _, kind in datasets
+        if kind in tree.imported and tree.imported[kind][0].startswith(_DATASETS)
     }
-    used = {kind for _, kind in datasets if kind in imports}
     if not used:
         return
     checkout = _Checkout(tree.files)
     accepted = checkout.accepted
     if not accepted:
         return
-    known = {kind: checkout.loader(*imports[kind]) for kind in used}
+    known = {kind: checkout.loader(module, alias.name) for kind, (module, alias) in used.items()}
     assigned = tree.variables
     bases = {id(each) for name in assigned.keys() - _listed_names(tree) for each in assigned[name]}
     for call, kind in datasets:
