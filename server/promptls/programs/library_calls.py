@@ -121,16 +121,15 @@ def _findings(program: Program, project: Project) -> Iterator[Finding]:
     yield from findings_in_experiments(program, experiments)
     yield from findings_in_judges(program)
     yield from findings_in_scores(program)
-    classes = {name: metric.classes for name, metric in metrics.named.items()}
+    classes = {name: metric.classes for name, metric in metrics.items()}
     yield from findings_in_results(Results(program, classes, experiments))
     yield from findings_in_coroutines(program, experiments)
     yield from findings_in_chat_requests(program)
     yield from findings_in_own_objects(program, experiments, project)
-    collected = program.imported_from(COLLECTIONS)
     for call in program.calls:
         yield from _keywords(program, call)
         yield from _constructor(program, call)
-        if dotted_name(call.func) not in collected:
+        if dotted_name(call.func) not in program.collected:
             yield from _parameters(program, call)
         yield from _choices(program, call)
         yield from _of_load(program, call)

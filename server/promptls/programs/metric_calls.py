@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
 from promptls.lint.rule import Edit, Finding, Fix
@@ -20,7 +20,6 @@ from promptls.programs.metric_prompts import (
 )
 from promptls.programs.metric_results import RESULT_FIELDS, Classes
 from promptls.programs.program import (
-    COLLECTIONS,
     Program,
     change_literal,
     imported,
@@ -84,22 +83,12 @@ class _Metric(NamedTuple):
     limits: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True)
-class Metrics:
-    """The metrics that a program may use."""
-
-    named: Mapping[str, _Metric]
-    """The metrics in variables, by their names."""
-    collected: Collection[str]
-    """The names of the classes of metrics of `ragas.metrics.collections`."""
+Metrics: TypeAlias = Mapping[str, _Metric]
 
 
 def metrics_of(program: Program) -> Metrics:
-    """Return the metrics of a program, with those that it imports from a file beside it."""
-    named = _named(program)
-    if program.imports.names:
-        named |= imported(program, _named)
-    return Metrics(named, program.imported_from(COLLECTIONS).keys())
+    """Return the metrics of a program by name, with those that it imports from a file beside it."""
+    return {**_named(program), **(imported(program, _named) if program.imports.names else {})}
 
 
 def _named(program: Program) -> dict[str, _Metric]:
@@ -234,7 +223,7 @@ def _value(program: Program, node: ast.expr, classes: Classes) -> Iterator[Findi
 def _scored(program: Program, call: ast.expr | None, metrics: Metrics) -> _Metric | None:
     """Return the metric whose `score` a call calls, if the program defines its name once."""
     owner, _ = scored_by(call)
-    return metrics.named.get(owner.id) if isinstance(owner, ast.Name) and program.is_global(owner) else None
+    return metrics.get(owner.id) if isinstance(owner, ast.Name) and program.is_global(owner) else None
 
 
 def _score(program: Program, call: ast.Call, metrics: Metrics) -> Iterator[Finding]:
@@ -343,7 +332,7 @@ def _key(program: Program, node: ast.Subscript) -> Iterator[Finding]:
 def _is_result(program: Program, node: ast.expr | None, metrics: Metrics) -> bool:
     """Return whether an expression is the result of a metric."""
     made = program.resolved(scored_by(node)[0])
-    is_collected = isinstance(made, ast.Call) and ast.unparse(made.func) in metrics.collected
+    is_collected = isinstance(made, ast.Call) and ast.unparse(made.func) in program.collected
     metric = _scored(program, node, metrics)
     return is_collected or (metric is not None and metric[:2] != (None, None))
 

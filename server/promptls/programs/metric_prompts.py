@@ -11,8 +11,8 @@ from typing import Final
 
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.metric_results import Classes
-from promptls.programs.program import COLLECTIONS, Program, change_literal, is_open
-from promptls.syntax.python_places import Function, argument, last_name, text_of
+from promptls.programs.program import Program, change_literal, is_open
+from promptls.syntax.python_places import Function, argument, dotted_name, last_name, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest, only_typo
@@ -191,7 +191,6 @@ _CLIENTS: Final = frozenset({"Anthropic", "AzureOpenAI", "Groq", "OpenAI"})
 
 def findings_in_judges(program: Program) -> Iterator[Finding]:
     """Yield names and clients in place of models, and awaited scores of judges whose client cannot wait."""
-    collected = program.imported_from(COLLECTIONS)
     for call in program.calls:
         yield from _named_models(program, call)
         if program.meaning(call.func) == ("ragas", "llm_factory"):
@@ -200,7 +199,7 @@ def findings_in_judges(program: Program) -> Iterator[Finding]:
             owner = program.resolved(call.func.value)
             made = owner if isinstance(owner, ast.Call) else None
             is_prompted = made is not None and program.library_name(made.func) in PROMPTED
-            if made is None or not (is_prompted or ast.unparse(made.func) in collected):
+            if made is None or not (is_prompted or dotted_name(made.func) in program.collected):
                 continue
             judge = argument(call, "llm") or argument(made, "llm")
             client = _client(program, judge)

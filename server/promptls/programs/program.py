@@ -190,6 +190,11 @@ class Program:
             for alias in node.names
         }
 
+    @cached_property
+    def collected(self) -> Mapping[str, str]:
+        """The names there of the metrics of Ragas whose results are objects, by its own names."""
+        return self.imported_from(COLLECTIONS)
+
     def scope_of(self, node: ast.AST) -> Scope:
         """Return the innermost scope around an expression or statement."""
         return self._scopes_of_nodes[node]

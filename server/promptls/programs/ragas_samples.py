@@ -8,14 +8,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.program import (
-    COLLECTIONS,
-    Program,
-    change_literal,
-    is_open,
-    own_nodes,
-    returned_values,
-)
+from promptls.programs.program import Program, change_literal, is_open, own_nodes, returned_values
 from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
 from promptls.syntax.python_places import (
     Function,
@@ -106,7 +99,6 @@ class _Samples:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._collected = program.imported_from(COLLECTIONS)
         self._fixtures = {
             name
             for name, function in program.top_functions.items()
@@ -506,7 +498,7 @@ class _Samples:
         from promptls.metrics.ragas_metrics import RAGAS_METRICS
 
         known = {each.kind: each for each in RAGAS_METRICS}
-        metric = known.get(self._collected.get(dotted_name(call.func), ""))
+        metric = known.get(self._program.collected.get(dotted_name(call.func), ""))
         given = {each.arg for each in call.keywords}
         if metric is None or call.args or None in given:
             return
@@ -543,7 +535,7 @@ class _Samples:
 
         made = self._resolved(metric) if not self._program.library_name(metric) else metric
         name = self._program.library_name(made.func if isinstance(made, ast.Call) else made) if made else ""
-        if name in METRIC_CLASSES.keys() - {*self._collected.values()} or name in INSTANCES:
+        if name in METRIC_CLASSES.keys() - {*self._program.collected.values()} or name in INSTANCES:
             return METRIC_CLASSES[INSTANCES.get(name, name)].needs
         known = (each for each in RAGAS_METRICS if each.kind not in CONVERSATIONS)
         return next((each.needs for each in known if name in {each.kind, each.name}), ())
