@@ -170,7 +170,7 @@ def test_edits_of_the_old_tokens_give_the_tokens_of_the_new_text(seed: int) -> N
         after = file_run(opened_source(source), PATH, PositionEncoding.UTF16)
         fresh = file_run(opened_source(Source.of(source.text)), PATH, PositionEncoding.UTF16)
         assert absolute(after.numbers) == absolute(fresh.numbers)
-        edit = change(before, after)
+        edit = change(before.numbers, after.numbers)
         numbers = list(before.numbers)
         if edit is not None:
             numbers[edit.start : edit.start + edit.deleted] = edit.numbers
@@ -186,7 +186,7 @@ def test_a_letter_more_changes_few_tokens_of_a_long_file() -> None:
 
     after = file_run(opened_source(source.edited(Span(place, place), "x")), PATH, PositionEncoding.UTF16)
 
-    edit = change(before, after)
+    edit = change(before.numbers, after.numbers)
     assert edit is not None
     assert edit.deleted <= 10
     assert len(edit.numbers) <= 10

@@ -235,12 +235,11 @@ class TokenRun(NamedTuple):
     """The encoded tokens of a piece of a file.
 
     The line of the first token is relative to the piece's first line, as is `last_line`, the line of the last
-    token. `parts` are the runs that it was composed of, each with its line.
+    token.
     """
 
     numbers: tuple[int, ...]
     last_line: int
-    parts: tuple[tuple[int, TokenRun], ...] = ()
 
 
 EMPTY: Final = TokenRun((), 0)
@@ -248,14 +247,14 @@ EMPTY: Final = TokenRun((), 0)
 
 def join_runs(parts: Iterable[tuple[int, TokenRun]]) -> TokenRun:
     """Return the run of a piece that consists of pieces, each with its first line."""
-    filled = tuple((line, run) for line, run in parts if run.numbers)
     numbers: list[int] = []
     last = 0
-    for line, run in filled:
-        numbers.append(run.numbers[0] + line - last)
-        numbers += run.numbers[1:]
-        last = line + run.last_line
-    return TokenRun(tuple(numbers), last, filled)
+    for line, run in parts:
+        if run.numbers:
+            numbers.append(run.numbers[0] + line - last)
+            numbers += run.numbers[1:]
+            last = line + run.last_line
+    return TokenRun(tuple(numbers), last)
 
 
 def encode_tokens(chunk: Chunk, tokens: Iterable[SemanticToken], encoding: PositionEncoding) -> TokenRun:
@@ -334,79 +333,30 @@ class TokensEdit(NamedTuple):
     numbers: tuple[int, ...]
 
 
-def change(old: TokenRun, new: TokenRun) -> TokensEdit | None:
-    """Return the edit that turns the integers of the old run into those of the new one.
+def change(old: tuple[int, ...], new: tuple[int, ...]) -> TokensEdit | None:
+    """Return the edit between the integers of two runs, without their common first and last tokens.
 
     None if they are the same.
-
-    Parts that both runs share are not compared.
     """
-    start = offset = 0
-    while old is not new:
-        first, behind = _shared(old, new)
-        before = sum(len(part.numbers) for _, part in old.parts[:first])
-        if len(old.parts) - behind != first + 1 or len(new.parts) - behind != first + 1:
-            after = sum(len(part.numbers) for _, part in old.parts[len(old.parts) - behind :])
-            return _trim(
-                _between(old, before, after, offset), _between(new, before, after, offset), start + before
-            )
-        gap = _gap(old, first)
-        if gap != _gap(new, first):
-            return _trim(_between(old, 0, 0, offset), _between(new, 0, 0, offset), start)
-        # All differences are inside one part, whose first line is relative to the tokens before it.
-        start, offset = start + before, gap + (0 if first else offset)
-        old, new = old.parts[first][1], new.parts[first][1]
-    return None
-
-
-def _between(run: TokenRun, before: int, after: int, offset: int) -> tuple[int, ...]:
-    """Return the run's integers without those at its ends, with `offset` added to the first line."""
-    numbers = run.numbers[before : len(run.numbers) - after]
-    return numbers if before or not numbers else (numbers[0] + offset, *numbers[1:])
-
-
-def _shared(old: TokenRun, new: TokenRun) -> tuple[int, int]:
-    """Return the numbers of identical parts at the beginning and at the end of both runs."""
-    limit = min(len(old.parts), len(new.parts))
-    first = 0
-    while first < limit and _is_same_part(old, new, first, first):
-        first += 1
-    after = 0
-    while after < limit - first and _is_same_part(
-        old, new, len(old.parts) - 1 - after, len(new.parts) - 1 - after
-    ):
-        after += 1
-    return first, after
-
-
-def _is_same_part(old: TokenRun, new: TokenRun, index: int, other: int) -> bool:
-    return old.parts[index][1] is new.parts[other][1] and _gap(old, index) == _gap(new, other)
-
-
-def _gap(run: TokenRun, index: int) -> int:
-    """Return the number of lines between a part's start and the last token of the previous part."""
-    if not index:
-        return run.parts[0][0]
-    line, before = run.parts[index - 1]
-    return run.parts[index][0] - line - before.last_line
-
-
-def _trim(old: tuple[int, ...], new: tuple[int, ...], start: int) -> TokensEdit | None:
-    """Return the edit from `old` to `new` without their common first and last tokens."""
-    limit = min(len(old), len(new))
-    same = 0
-    while same + WIDTH <= limit and old[same : same + WIDTH] == new[same : same + WIDTH]:
-        same += WIDTH
-    end = 0
-    while end + WIDTH <= limit - same and _ends(old, end) == _ends(new, end):
-        end += WIDTH
-    if same == len(old) == len(new):
+    if old == new:
         return None
-    return TokensEdit(start + same, len(old) - end - same, new[same : len(new) - end])
+    limit = min(len(old), len(new))
+    start = _common_length(old, new, limit)
+    end = _common_length(old[::-1], new[::-1], limit - start)
+    return TokensEdit(start, len(old) - end - start, new[start : len(new) - end])
 
 
-def _ends(numbers: tuple[int, ...], end: int) -> tuple[int, ...]:
-    return numbers[len(numbers) - end - WIDTH : len(numbers) - end]
+def _common_length(one: tuple[int, ...], other: tuple[int, ...], limit: int) -> int:
+    """Return the number of integers, at most `limit`, of the whole tokens with which both begin."""
+    low, high = 0, limit // WIDTH
+    while low < high:  # long slices are compared much faster than each token
+        middle = (low + high + 1) // 2
+        between = slice(low * WIDTH, middle * WIDTH)
+        if one[between] == other[between]:
+            low = middle
+        else:
+            high = middle - 1
+    return low * WIDTH
 
 
 def file_run(snapshot: Snapshot, path: str, encoding: PositionEncoding) -> TokenRun:

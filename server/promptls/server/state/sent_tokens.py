@@ -30,7 +30,7 @@ class SemanticTokens:
         if known is None or known[0] != previous:
             return self.full(path)
         run = self._now(path)
-        edit = change(known[1], run)
+        edit = change(known[1].numbers, run.numbers)
         if edit is None:
             return {"resultId": previous, "edits": []}
         made = {"start": edit.start, "deleteCount": edit.deleted, "data": edit.numbers}
