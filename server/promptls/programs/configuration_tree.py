@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from promptls.convert.python_interpreter import Files, Interpreter, Names
 from promptls.dialects.opencompass.vocabulary import (
@@ -20,10 +20,8 @@ from promptls.dialects.opencompass.vocabulary import (
     TEMPLATE_TYPES,
     TURN_KEYS,
 )
-from promptls.syntax.python_places import PythonPlaces, text_of
-from promptls.text.positions import Span
-
-Node = TypeVar("Node", bound=ast.AST)
+from promptls.programs.program import SyntaxTree
+from promptls.syntax.python_places import text_of
 
 DATASET_KEYS: Final = ("reader_cfg", "infer_cfg", "eval_cfg")
 OF_EVALUATION: Final = ("evaluator", "pred_role", "pred_postprocessor", "dataset_postprocessor")
@@ -38,34 +36,14 @@ KNOWN_CLASSES: Final = frozenset({*INFERENCERS, *MORE_INFERENCERS, *RETRIEVERS, 
 
 
 @dataclass(frozen=True)
-class ConfigurationTree:
+class ConfigurationTree(SyntaxTree):
     """A configuration: its syntax tree, in which mappings are calls of `dict`, its text and its values."""
 
-    module: ast.Module
-    places: PythonPlaces
     names: Names
     """The values of its variables."""
     interpreter: Interpreter
     """What has evaluated it."""
     files: Files
-
-    @property
-    def text(self) -> str:
-        """The source text."""
-        return self.places.text
-
-    def span(self, node: ast.expr | ast.keyword | ast.alias) -> Span:
-        """Return the span of an expression, or of a key or an imported name."""
-        return self.places.span(node)
-
-    def all_of(self, kind: type[Node]) -> list[Node]:
-        """Return the nodes of a kind."""
-        return [node for node in self.nodes if isinstance(node, kind)]
-
-    @cached_property
-    def nodes(self) -> tuple[ast.AST, ...]:
-        """All nodes, those of outer expressions first."""
-        return tuple(ast.walk(self.module))
 
     @cached_property
     def keywords(self) -> list[ast.keyword]:

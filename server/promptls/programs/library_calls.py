@@ -93,7 +93,7 @@ def findings_in_library_calls(text: str, path: str, project: Project) -> tuple[F
         found = set(_findings(program, project))
     except RecursionError:  # from `ast.unparse`
         return ()
-    failing = [program.span(block) for block in failing_blocks(program.tree)]
+    failing = [program.span(block) for block in failing_blocks(program.module)]
     placed = (
         finding.of(wrong_arguments.name, finding.severity or severity)
         for finding in found

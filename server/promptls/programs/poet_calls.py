@@ -77,7 +77,7 @@ def findings_in_poet_calls(program: Program) -> Iterator[Finding]:
         return
     modules = frozenset(
         alias.asname or alias.name.partition(".")[0]
-        for node in program.tree.body
+        for node in program.module.body
         if isinstance(node, ast.Import)
         for alias in node.names
     )

@@ -19,6 +19,7 @@ from promptls.workspace.python_scopes import LIBRARIES, Imports, Scope, imports_
 
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.comprehension
 Found = TypeVar("Found")
+Node = TypeVar("Node", bound=ast.AST)
 COLLECTIONS: Final = "ragas.metrics.collections"
 """The module of the metrics of Ragas whose results are objects."""
 
@@ -29,30 +30,49 @@ def may_use_library(text: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Program:
-    """A parsed program, and what it imports from the libraries."""
+class SyntaxTree:
+    """The syntax tree of a Python text, and the positions in it."""
 
-    tree: ast.Module
-    path: Path
+    module: ast.Module
     places: PythonPlaces
-    imports: Imports
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
-        """The nodes of the whole tree."""
-        return tuple(ast.walk(self.tree))
+        """All nodes, those of outer expressions first."""
+        return tuple(ast.walk(self.module))
+
+    def all_of(self, kind: type[Node]) -> list[Node]:
+        """Return the nodes of a kind."""
+        return [node for node in self.nodes if isinstance(node, kind)]
+
+    @property
+    def text(self) -> str:
+        """The source text."""
+        return self.places.text
+
+    def span(self, node: ast.expr | ast.stmt | ast.keyword | ast.alias) -> Span:
+        """Return the span of an expression or statement, or of the name of an argument or an import."""
+        return self.places.span(node)
+
+
+@dataclass(frozen=True)
+class Program(SyntaxTree):
+    """A parsed program, and what it imports from the libraries."""
+
+    path: Path
+    imports: Imports
 
     @cached_property
     def scopes(self) -> tuple[Scope, ...]:
         """The scopes of the module and its functions; that of the module is first."""
-        return tuple(each for each in scopes_of(self.tree) if isinstance(each.node, ast.Module | Function))
+        return tuple(each for each in scopes_of(self.module) if isinstance(each.node, ast.Module | Function))
 
     @cached_property
     def _scopes_of_nodes(self) -> Mapping[ast.AST, Scope]:
         """The innermost scope around each expression."""
-        scopes = {scope.node: scope for scope in scopes_of(self.tree)}
+        scopes = {scope.node: scope for scope in scopes_of(self.module)}
         found: dict[ast.AST, Scope] = {}
-        waiting: list[tuple[ast.AST, Scope]] = [(self.tree, self.scopes[0])]
+        waiting: list[tuple[ast.AST, Scope]] = [(self.module, self.scopes[0])]
         while waiting:
             node, around = waiting.pop()
             found[node] = scope = scopes.get(node, around)
@@ -63,7 +83,7 @@ class Program:
     def assigned(self) -> Mapping[str, Sequence[ast.expr | None]]:
         """What each name is assigned anywhere; None for a parameter, a loop, a function and the like."""
         found: dict[str, list[ast.expr | None]] = {}
-        for scope in scopes_of(self.tree):
+        for scope in scopes_of(self.module):
             for name, values in scope.values.items() if not isinstance(scope.node, ast.ClassDef) else ():
                 found.setdefault(name, []).extend(values)
         return found
@@ -136,15 +156,6 @@ class Program:
         nodes = (node for node in self.nodes if isinstance(node, ast.Attribute))
         return frozenset(node.attr for node in nodes if not isinstance(node.ctx, ast.Load))
 
-    @property
-    def text(self) -> str:
-        """The source text."""
-        return self.places.text
-
-    def span(self, node: ast.expr | ast.stmt | ast.keyword) -> Span:
-        """Return the span of an expression or statement, or of the name of a keyword argument."""
-        return self.places.span(node)
-
     def meaning(self, node: ast.expr) -> tuple[str, str]:
         """Return the package and the name that an expression refers to; empty for others."""
         return self.imports.meaning(node)
@@ -166,16 +177,16 @@ class Program:
     @property
     def own_functions(self) -> Iterator[Function]:
         """The functions at the top level."""
-        return (node for node in self.tree.body if isinstance(node, Function))
+        return (node for node in self.module.body if isinstance(node, Function))
 
     @property
     def classes(self) -> list[ast.ClassDef]:
         """The classes at the top level."""
-        return [node for node in self.tree.body if isinstance(node, ast.ClassDef)]
+        return [node for node in self.module.body if isinstance(node, ast.ClassDef)]
 
     def assigned_calls(self) -> Iterator[tuple[str, ast.Call]]:
         """Yield the variables that are bound once, at the top level, to the result of a call."""
-        for node in self.tree.body:
+        for node in self.module.body:
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
                     if len(self.assigned[name]) == 1:
@@ -231,7 +242,7 @@ class Program:
 def parse_program(text: str, path: Path) -> Program | None:
     """Return the program in a file; None if the text is no Python."""
     tree = parse_python(text)
-    return None if tree is None else Program(tree, path, PythonPlaces(text), imports_of(tree))
+    return None if tree is None else Program(tree, PythonPlaces(text), path, imports_of(tree))
 
 
 def imported(program: Program, find: Callable[[Program], Mapping[str, Found]]) -> dict[str, Found]:

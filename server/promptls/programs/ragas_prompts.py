@@ -164,7 +164,7 @@ def _models(program: Program) -> dict[str, _Model]:
     """Return the subclasses of pydantic's `BaseModel` that only declare fields, without aliases."""
     bases = {
         alias.asname or alias.name: "v1" in (node.module or "")
-        for node in program.tree.body
+        for node in program.module.body
         if isinstance(node, ast.ImportFrom) and "pydantic" in (node.module or "")
         for alias in node.names
         if alias.name == "BaseModel"
