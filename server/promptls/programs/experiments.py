@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -32,8 +31,6 @@ from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 
 _FIXTURE: Final = "promptls"
-_MAX_FOLDERS: Final = 4
-"""How many folders around a test are searched for a prompt file, the nearest first."""
 
 
 def findings_in_tests(snapshot: Snapshot, path: str, text: str) -> tuple[Finding, ...]:
@@ -108,8 +105,7 @@ def _experiments(
             func=ast.Attribute(value=ast.Name(id="promptls"), attr="run"),
             args=[ast.Constant(value=str(name)), *_],
         ):
-            around = islice(program.path.parents, _MAX_FOLDERS)
-            for prompt in (str(folder / name) for folder in around):
+            for prompt in (str(folder / name) for folder in program.folders):
                 template: Template | None = snapshot.template(prompt)
                 if template is not None:
                     own = template.declarations.settings.experiments or {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -65,8 +64,6 @@ from promptls.workspace.python_experiments import PROMPT_PARAMETERS
 from promptls.workspace.python_scopes import PACKAGES
 
 _METRIC_KEYWORDS: Final = ("name", "allowed_values")
-_MAX_FOLDERS: Final = 4
-"""How many folders around a program are searched for a prompt file, the nearest first."""
 _CONSTRUCTORS: Final[Mapping[str, tuple[tuple[str, ...], frozenset[str]]]] = {
     "Dataset": (("name",), frozenset({"backend", "data", "data_model"})),
     "MetricResult": (("value",), frozenset({"reason", "traces"})),
@@ -227,7 +224,7 @@ def _path(program: Program, node: ast.expr) -> Iterator[Finding]:
     name = node.value if isinstance(node, ast.Constant) else None
     if not isinstance(name, str) or not name.endswith(ENDINGS):
         return
-    folders = list(islice(program.path.parents, _MAX_FOLDERS))
+    folders = program.folders
     if Path(name).is_absolute() or any(is_file(folder / name) for folder in folders):
         return
     meant = next(filter(None, (near_file(folder / name, name, ENDINGS) for folder in folders)), None)

@@ -22,6 +22,7 @@ Found = TypeVar("Found")
 Node = TypeVar("Node", bound=ast.AST)
 COLLECTIONS: Final = "ragas.metrics.collections"
 """The module of the metrics of Ragas whose results are objects."""
+_MAX_FOLDERS: Final = 4
 
 
 def may_use_library(text: str) -> bool:
@@ -61,6 +62,11 @@ class Program(SyntaxTree):
 
     path: Path
     imports: Imports
+
+    @property
+    def folders(self) -> list[Path]:
+        """The folders around the program that are searched for a prompt file, the nearest first."""
+        return [*self.path.parents][:_MAX_FOLDERS]
 
     @cached_property
     def scopes(self) -> tuple[Scope, ...]:
