@@ -14,7 +14,7 @@ from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import Collection, Constant, Expression, Item, Name
-from promptls.syntax.jinja.problems import expressions_in
+from promptls.syntax.jinja.problems import expressions_in, loops_in
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest, odd_keys
 
@@ -103,6 +103,7 @@ def unwritten_keys(file: File) -> Iterator[Finding]:
     names = file.template.names
     if not names.bound_names("for") or not has_lists_of_mappings(file.chunks):
         return
+    yield from _unpacked(file)
     keys = _keys_of_elements(file)
     others = union([names.bound_names(kind) for kind in ("set", "with", "parameter", "macro", "import")])
     for owner, name, span, quote in _key_reads(file) if any(keys.values()) else ():
@@ -110,6 +111,18 @@ def unwritten_keys(file: File) -> Iterator[Finding]:
         if known is None or name in known or owner not in names_in_scope(names, span.start):
             continue
         yield _unwritten(span, f"no mapping of the list has the key `{name}`", name, known, quote)
+
+
+def _unpacked(file: File) -> Iterator[Finding]:
+    """Yield the loops that unpack the mappings of a written list, which gives their keys."""
+    lists = _lists_of_mappings(file)
+    for located in file.chunks.placed():
+        for start, loop in loops_in(located.chunk):
+            source = loop.expressions[0]
+            elements = mappings_in(lists.get(source.name, source) if isinstance(source, Name) else source)
+            if elements and isinstance(loop.targets[0], Collection):
+                message = "the elements are mappings, of which these variables get the keys"
+                yield Finding(source.span.shifted(located.start + start), message)
 
 
 def _unwritten(span: Span, message: str, name: str, known: frozenset[str], quote: str) -> Finding:

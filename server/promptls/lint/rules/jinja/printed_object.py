@@ -48,12 +48,7 @@ from promptls.lint.rule import JINJA_KINDS, PARTS_KINDS, Edit, File, Finding, Fi
 from promptls.semantic.names.scopes import BINDING_KINDS, GLOBALS
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import chunk_contents, tags_in
-from promptls.semantic.printed_inputs import (
-    PrintedInput,
-    no_inputs,
-    printed_inputs,
-    schema_at,
-)
+from promptls.semantic.printed_inputs import PrintedInput, no_inputs, printed_inputs, schema_at
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import chunks_with, items_in, summary, union
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Expression, Name, Statement

@@ -19,7 +19,7 @@ In every file, reports names that no caller can provide:
 - a name in a macro that is a typo of a parameter which the macro does not read, or the variable of a loop elsewhere;
 - `loop` outside of a loop, also in a file that is included from within a loop;
 - attributes of a namespace that nothing sets, and attributes that no mapping has in a list that the file
-  writes itself;
+  writes itself, or several variables of a loop over such a list;
 - in a file that is only imported without context, variables that a macro takes from the data;
 - an include `without context` of a file that reads variables from outside.
 
