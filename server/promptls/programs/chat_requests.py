@@ -21,9 +21,7 @@ _TYPES: Final = {
     "response_format": "dict with a `type`",
     "tools": "list",
 }
-_OPTIONS: Final = frozenset(
-    {*_TYPES, "logprobs", "messages", "model", "stop", "stream", "tool_choice", "user"}
-)
+_OPTIONS: Final = frozenset({*_TYPES, "logprobs", "messages", "model", "stop", "stream", "tool_choice"})
 """Arguments of a request that are misspelled; there are more."""
 _ROLES: Final = frozenset(Project().roles)
 _KEYS: Final = {"role": "role", "content": "content text message"}
@@ -75,12 +73,10 @@ def findings_in_chat_requests(program: Program) -> Iterator[Finding]:
             case ast.Attribute(value=value, attr=name, ctx=ast.Load()):
                 yield from _attribute(program, node, _kind(program, value))
             case ast.Subscript(value=value, slice=ast.Constant(value=str() as name), ctx=ast.Load()):
-                kind = _kind(program, value)
+                kind, message = _kind(program, value), f"an answer has attributes, and no keys: `.{name}`"
                 if kind == "text":
                     message = "this is a text, which has no keys: `json.loads` reads one in JSON"
-                    yield Finding(program.span(node.slice), message)
-                elif kind in {*_TEXTS, "call", "function"}:
-                    message = f"an answer has attributes, and no keys: `.{name}`"
+                if kind in {*_TEXTS, "call", "function", "text"}:
                     yield Finding(program.span(node.slice), message)
 
 
@@ -124,9 +120,8 @@ def _request(program: Program, call: ast.Call) -> Iterator[Finding]:
             yield Finding(program.span(keyword.value), f"`{name}` is a {_TYPES[name]}", fixes)
     if "model" not in given and not is_open(call):
         yield Finding(program.span(call.func), "a request needs the name of a `model`")
-    messages = given.get("messages")
-    if messages is not None:
-        yield from _messages(program, messages)
+    if "messages" in given:
+        yield from _messages(program, given["messages"])
 
 
 def _messages(program: Program, given: ast.expr) -> Iterator[Finding]:
