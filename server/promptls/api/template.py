@@ -10,9 +10,9 @@ from collections import OrderedDict
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from types import CodeType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from jinja2 import Environment, Template, TemplateNotFound
+from jinja2 import Environment, Template
 from jinja2.sandbox import SandboxedEnvironment
 
 from promptls.api.rendered import Counting, PromptError, RenderedPrompt
@@ -28,15 +28,10 @@ from promptls.dialects.prompt_poet.template_rendering import (
 )
 from promptls.rendering.error_places import Culprit, culprit_of
 from promptls.rendering.source_map.compiled_templates import render_mapped
-from promptls.security.files import Stamp, stamp_of
+from promptls.security.files import cached_by_file
 
 MAX_FILES: Final = 1_000
 """Size of the LRU cache of compiled files."""
-
-_Key: TypeAlias = tuple[str, str, bool]
-
-_lock = threading.Lock()
-_compiled_files: OrderedDict[_Key, tuple[Stamp, CodeType]] = OrderedDict()
 
 
 class CompiledFiles(FolderLoader):
@@ -57,30 +52,19 @@ class CompiledFiles(FolderLoader):
     ) -> Template:
         """Load the template `name` for Jinja; raises the errors of reading and compiling it."""
         path = self.path_of(name)
-        # The stamp is taken before the file is read, so that a concurrent change is noticed on the next load.
-        stamp = stamp_of(path) if path.is_file() else None
-        if stamp is None:
-            raise TemplateNotFound(name)
-        key = (str(path), name, isinstance(environment, SandboxedEnvironment))
-        code = _known(key, stamp)
-        if code is None:
-            source, filename, _ = self.get_source(environment, name)
-            code = environment.compile(source, name, filename)
-            with _lock:
-                _compiled_files[key] = (stamp, code)
-                while len(_compiled_files) > MAX_FILES:
-                    _compiled_files.popitem(last=False)
-        self.loaded.add(str(path))
+        if path.is_file():
+            self.loaded.add(str(path))
+        code = _compiled(path, self.folder, name, isinstance(environment, SandboxedEnvironment))
         return environment.template_class.from_code(environment, code, {} if globals is None else globals)
 
 
-def _known(key: _Key, stamp: Stamp) -> CodeType | None:
-    with _lock:
-        known = _compiled_files.get(key)
-        if known is None or known[0] != stamp:
-            return None
-        _compiled_files.move_to_end(key)
-        return known[1]
+@cached_by_file(MAX_FILES)
+def _compiled(_path: Path, folder: Path, name: str, sandboxed: bool) -> CodeType:
+    """Return the code of the template `name` of a folder; raises the errors of reading and compiling it."""
+    loader = FolderLoader(folder, {})
+    environment = make_environment(loader, sandboxed=sandboxed)
+    source, filename, _ = loader.get_source(environment, name)
+    return environment.compile(source, name, filename)
 
 
 MAX_ITEMS: Final = 10_000
@@ -93,6 +77,7 @@ _BLANK: Final = re.compile(r"(?: *(?:#[ -~]*)?\n)*")
 _BETWEEN: Final = re.compile(r"(?<=\n)(?=- )")
 _UNCHANGING: Final = frozenset({str, int, float, bool, type(None), dt.date, dt.datetime})
 
+_lock = threading.Lock()
 _cached_items: OrderedDict[str, Any] = OrderedDict()
 
 
