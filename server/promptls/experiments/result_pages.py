@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from promptls.experiments.answer_cache import reading_answers
 from promptls.experiments.history import RunSummary
-from promptls.security.files import Stamp, open_text, stamp_of
+from promptls.security.files import Stamp, cached_by_file, open_text, stamp_of
 from promptls.text.errors import FilePlace, UsageError
 
 _Answer = TypeVar("_Answer")
@@ -28,7 +28,7 @@ _MAX_COLUMNS: Final = 1_900
 def table_of(run: RunSummary) -> ResultTable:
     """Return the run's table, cached until it changes; raises `UsageError` if it does not exist."""
     try:
-        return _table(run.results, stamp_of_table(run))
+        return _table(run.results)
     except OSError:
         raise _gone(run) from None
 
@@ -160,8 +160,8 @@ def _number(text: str) -> float | None:
         return None
 
 
-@lru_cache(maxsize=8)
-def _table(path: Path, stamp: Stamp) -> ResultTable:  # noqa: ARG001 - part of the cache key
+@cached_by_file(8)
+def _table(path: Path) -> ResultTable:
     return ResultTable(path)
 
 
