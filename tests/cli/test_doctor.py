@@ -18,7 +18,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[Check]:
 
 def test_a_sound_installation_exits_0(found: list[Check], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
-    assert "Everything that promptls needs is there." in capsys.readouterr().out
+    assert "Everything that promptls needs is installed." in capsys.readouterr().out
 
 
 def test_something_optional_that_is_missing_is_no_failure(found: list[Check]) -> None:

@@ -127,7 +127,7 @@ def test_a_resumed_run_reports_the_finished_rows(folder: Path, capsys: pytest.Ca
     assert main(["run", "--resume", str(journal)]) == 0
     out = capsys.readouterr().out
     assert "echo: 1 call, " in out
-    assert "1 of 2 results are there already" in out
+    assert "1 of 2 results already exist" in out
 
 
 def test_cells_after_semicolons_are_distinguished_from_a_missing_column(

@@ -337,7 +337,7 @@ async def test_half_characters_and_impossible_counts_are_replaced_and_noted(
     assert row["response"] == "hi \N{REPLACEMENT CHARACTER}"
     assert (row["input_tokens"], row["output_tokens"], row["problem"]) == ("", "", "")
     assert row["answer_note"] == (
-        "half characters in the answer were replaced; the provider reported -5 input tokens, which was "
+        "lone surrogates in the answer were replaced; the provider reported -5 input tokens, which was "
         "ignored; the provider reported 1000000000000000 output tokens, which was ignored"
     )
     assert finished.manifest["totals"]["input_tokens"] == 0

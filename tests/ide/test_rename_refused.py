@@ -29,7 +29,7 @@ REFUSED = {
     "an attribute of a namespace that is handed on": (
         "{% set n = namespace(count=1) %}\n- name: a\n  content: '{{ n.co<CURSOR>unt }}{{ f(n) }}'\n",
         "x",
-        "`n` is handed on as a whole",
+        "`n` is passed on as a whole",
     ),
     "an attribute of what nobody knows": (
         "{% set n = f(count=1) %}\n- name: a\n  content: '{{ n.co<CURSOR>unt }}'\n",
@@ -53,7 +53,7 @@ REFUSED = {
     "a lost import": (
         "{% from 'gone.yml.j2' import gr<CURSOR>eet %}\n- name: a\n  content: x\n",
         "x",
-        "is not there",
+        "does not exist",
     ),
     "no name": ("- name: a\n  content: '{{ te<CURSOR>xt }}'\n", "my text", "is not a name"),
     "a digit first": ("- name: a\n  content: '{{ te<CURSOR>xt }}'\n", "1st", "is not a name"),

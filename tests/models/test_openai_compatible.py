@@ -55,7 +55,7 @@ async def test_a_server_without_a_key_gets_no_authorization(server: ModelServer)
         (429, {"Retry-After": "7200"}, "wait 2 hours, as the server asks"),
         (503, {"Retry-After": "600"}, "wait 10 minutes, as the server asks"),
         (429, {"Retry-After": "2"}, "the server is busy or broken: run again later"),
-        (302, {"Location": "/elsewhere"}, "check `base_url`: the server leads to another address"),
+        (302, {"Location": "/elsewhere"}, "check `base_url`: the server redirects to another address"),
         (400, {}, "whether the prompt is too long for the model"),
     ],
 )

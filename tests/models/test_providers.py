@@ -262,7 +262,7 @@ async def test_a_provider_without_a_key_says_which_variable_to_set(
 ) -> None:
     server.reply = lambda _body: Reply(status=401, raw=b'{"error": {"message": "who are you?"}}')
     named = ModelReference("own", provider, "m", base_url=server.url)
-    with pytest.raises(ModelError, match="wants a key, and was sent none") as failure:
+    with pytest.raises(ModelError, match="requires a key, and got none") as failure:
         await ask(named)
     assert "`api_key_env` of `models.own`" in str(failure.value.remedy)
     monkeypatch.setitem(TABLE, provider, replace(TABLE[provider], base_url=server.url, base_url_env=None))

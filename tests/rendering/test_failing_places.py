@@ -62,13 +62,13 @@ def failure(text: str, data: dict[str, Any], **files: str) -> RenderFailure:
         (
             "- name: a\n  content: b\n- &x\n  name: c\n  content: *x\n",
             ("main.yml.j2", 2),
-            "Part 2 holds itself, or expands to millions of values, through its YAML aliases",
+            "Part 2 contains itself, or expands to millions of values, through its YAML aliases",
         ),
         (
             "- name: a\n  content:\n  - &a [" + "1," * 99 + "]\n"
             "  - &b [" + "*a," * 99 + "]\n  - &c [" + "*b," * 99 + "]\n  - [" + "*c," * 99 + "]\n",
             ("main.yml.j2", 0),
-            "Part 1 holds itself, or expands to millions of values, through its YAML aliases",
+            "Part 1 contains itself, or expands to millions of values, through its YAML aliases",
         ),
         (
             "- name: a\n  content: x\n{% include 'main.yml.j2' %}",

@@ -44,9 +44,9 @@ def test_an_answer_out_of_the_contexts_is_taken(text: str) -> None:
         (said(QUERY, "It is five euros, as text 1 says"), "talk about the task itself"),
         (said(QUERY, "it is five euros and " * 9), "an answer that repeats itself"),
         (said("Who decides on a team's future?", "five euros"), "a query that is not about the documents"),
-        (said(QUERY, "It costs 50 euros a year"), "an answer that the documents do not hold"),
-        (said(QUERY, "`five euros` by `pay-card`"), "an answer that the documents do not hold"),
-        (said(QUERY, "Nobody knows; ask the mayor about taxes"), "an answer that the documents do not hold"),
+        (said(QUERY, "It costs 50 euros a year"), "an answer that is not in the documents"),
+        (said(QUERY, "`five euros` by `pay-card`"), "an answer that is not in the documents"),
+        (said(QUERY, "Nobody knows; ask the mayor about taxes"), "an answer that is not in the documents"),
         (said("Сколько стоит карта?", "five euros"), "another language than that of the documents"),
         (
             said(

@@ -140,7 +140,7 @@ def _encoding(name: str) -> Check:
 def _settings(project: ProjectFile) -> Iterator[Check]:
     problems = settings_problems(project)
     if project.path is None:
-        yield Check("settings", "file", "absent", f"none for {project.root}: the defaults hold")
+        yield Check("settings", "file", "absent", f"none for {project.root}: the defaults apply")
     elif not problems:
         yield Check("settings", "file", "fine", str(project.path))
     for problem in problems:

@@ -135,7 +135,7 @@ def _gone(checked: Checked) -> Iterator[str]:
     if not checked.gone or checked.baseline is None:
         return
     baseline = printed_path(checked.baseline)
-    yield f"Gone from {baseline}: {plural(len(checked.gone), 'finding')}; `--write-baseline` takes them out."
+    yield f"Gone from {baseline}: {plural(len(checked.gone), 'finding')}; `--write-baseline` removes them."
     for entry in checked.gone:
         yield for_terminal_line(f"  {entry.path}: {entry.rule}: {entry.message}")
 
@@ -265,7 +265,7 @@ def _lines_in_github(checked: Checked) -> Iterator[str]:
     if checked.gone and checked.baseline is not None:
         message = f"gone from {printed_path(checked.baseline)}: {plural(len(checked.gone), 'finding')}"
         yield _command(
-            "notice", {"title": "promptls baseline"}, f"{message}; `--write-baseline` takes them out"
+            "notice", {"title": "promptls baseline"}, f"{message}; `--write-baseline` removes them"
         )
 
 
@@ -429,7 +429,7 @@ def _results(checked: Checked, file: CheckedFile, index: dict[str, int]) -> Iter
 
 def _suppressions(file: CheckedFile, finding: Finding) -> list[dict[str, str]]:
     if finding in file.suppressed:
-        return [{"kind": "inSource", "justification": "A comment in the file says to ignore it."}]
+        return [{"kind": "inSource", "justification": "A comment in the file suppresses it."}]
     if finding in file.known:
         return [{"kind": "external", "justification": "It is in the baseline."}]
     return []

@@ -41,7 +41,7 @@ def heading(prepared: Prepared) -> str:
             paint(f"{planned.changed} of {planned.rows} rendered prompts differ from {planned.before}", "dim")
         )
     if (run := continued.resumed) is not None:
-        lines.append(paint(f"{run.count:,} of {plan.results:,} results are there already", "dim"))
+        lines.append(paint(f"{run.count:,} of {plan.results:,} results already exist", "dim"))
     if planned.in_flight is not None:
         lines.append(paint(planned.in_flight, "yellow"))
     if planned.calls and any(_may_be_long(experiment, model) for model in experiment.models):
@@ -154,7 +154,7 @@ def _print_partial(run: RunSummary, thresholds: Mapping[str, float] | None) -> N
     if is_of_examples(run.rows_chosen):
         print(paint(f"partial run: over {what} of the prompt, not over the dataset", "yellow"))
         return
-    unchecked = "; thresholds hold for complete runs only" if thresholds else ""
+    unchecked = "; thresholds apply to complete runs only" if thresholds else ""
     print(paint(f"partial run: only {what}{unchecked}", "yellow"))
     print(paint(f"run the other rows: promptls run --complete {run.name}", "dim"))
 

@@ -73,8 +73,8 @@ _NOT_IN_YAML: Final = re.compile("[\ud800-\udfff]")
 _LOST_ESCAPES: Final = "a written `\\n` or `\\r` becomes a line break, which Prompt Poet makes of it"
 _LOST_MARKER: Final = f"a written `{SPACE_MARKER}` becomes a space, which Prompt Poet makes of it"
 _LOST_EDGE: Final = "tabs and other white space at the ends of a message, which Prompt Poet strips"
-_LOST_CONTROLS: Final = "control characters in a message with inputs, which a YAML block cannot hold"
-_LOST_SURROGATES: Final = "half characters (surrogates), which no file can hold"
+_LOST_CONTROLS: Final = "control characters in a message with inputs, which a YAML block cannot contain"
+_LOST_SURROGATES: Final = "lone surrogates, which a file cannot contain"
 
 
 def content(pieces: Iterable[MessagePiece]) -> Converted:

@@ -313,7 +313,7 @@ class Threshold(NamedTuple):
         """Return why the threshold does not apply to a partial run, with its score."""
         return (
             f"{run.name}: {self.metric} is {self._score(run)} over {chosen_rows(str(run.rows_chosen))}; "
-            "thresholds hold for complete runs only"
+            "thresholds apply to complete runs only"
         )
 
     def message(self, run: RunSummary) -> str:

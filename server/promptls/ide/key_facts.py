@@ -26,23 +26,23 @@ from promptls.workspace.snapshot import Snapshot
 NO_KEYS: Final[Mapping[str, KeyFact]] = {}
 _SCHEMA_FACTS: Final = (
     ("type", "text", "JSON Schema type: `string`, `array`, `object`, …"),
-    ("description", "text", "What the value holds, for people."),
-    ("default", "any value", "The value where none is given."),
-    ("enum", "list", "The only values that there may be."),
-    ("items", "mapping", "The schema of a list's elements."),
-    ("properties", "mapping", "The schemas of a mapping's keys."),
-    ("required", "list of names", "The keys that must be there."),
-    ("additionalProperties", "yes or no", "Whether other keys may be there as well."),
-    ("minItems", "integer", "The fewest elements of a list."),
-    ("maxItems", "integer", "The most elements of a list."),
-    ("minLength", "integer", "The fewest characters of a text."),
-    ("maxLength", "integer", "The most characters of a text."),
-    ("minimum", "number", "The least value of a number."),
-    ("maximum", "number", "The greatest value of a number."),
+    ("description", "text", "A description for people."),
+    ("default", "any value", "The default value."),
+    ("enum", "list", "The allowed values."),
+    ("items", "mapping", "The schema of the elements."),
+    ("properties", "mapping", "The schemas of the values, by key."),
+    ("required", "list of names", "The required keys."),
+    ("additionalProperties", "yes or no", "Whether other keys are allowed."),
+    ("minItems", "integer", "The minimum number of elements."),
+    ("maxItems", "integer", "The maximum number of elements."),
+    ("minLength", "integer", "The minimum number of characters."),
+    ("maxLength", "integer", "The maximum number of characters."),
+    ("minimum", "number", "The minimum of a number."),
+    ("maximum", "number", "The maximum of a number."),
     ("pattern", "text", "A regular expression that a text must match."),
-    ("format", "text", "A format that a text has, such as `date` or `email`."),
-    ("anyOf", "list of mappings", "Schemas of which one must fit."),
-    ("const", "any value", "The one value that there may be."),
+    ("format", "text", "The format of a text, such as `date` or `email`."),
+    ("anyOf", "list of mappings", "Schemas, one of which must match."),
+    ("const", "any value", "The only allowed value."),
 )
 SCHEMA_KEYS: Final = table(*(optional(*fact) for fact in _SCHEMA_FACTS))
 """The keywords of JSON Schema that describe inputs and outputs."""
@@ -65,7 +65,7 @@ _EVALUATION_TABLES: Final[dict[str, Mapping[str, KeyFact]]] = {
 }
 _MESSAGE_KEYS: Final = table(
     required_key("role", "text", "Who speaks: `system`, `user` or `assistant`."),
-    required_key("content", "text", "What is said, with `{column}` fields."),
+    required_key("content", "text", "The text of the message, with `{column}` fields."),
 )
 
 

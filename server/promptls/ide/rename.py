@@ -94,7 +94,7 @@ def _reason_steps(snapshot: Snapshot, symbol: Symbol, path: str) -> Steps[str]:
             return "it is a key of a value that the caller passes"
     reason = _namespace_reason(snapshot, symbol) if symbol.kind == "attribute" else ""
     if not reason and _is_lost_import(snapshot, symbol):
-        reason = "what it is imported from is not there"
+        reason = "what it is imported from does not exist"
     if not reason and symbol.kind in _IN_PROGRAMS:
         reason = yield from _unclear_steps(snapshot, symbol)
     if not reason and symbol.kind == "column":
@@ -168,7 +168,7 @@ def _namespace_reason(snapshot: Snapshot, symbol: Symbol) -> str:
         return ""
     shared, references = shared_variable(snapshot, symbol.home, variable)
     if len(shared) > 1 or references or is_handed_on(template, variable):
-        return f"`{variable.name}` is handed on as a whole"
+        return f"`{variable.name}` is passed on as a whole"
     return ""
 
 

@@ -188,10 +188,10 @@ _DESCRIBED: Final = 80
 _TRIGGERED_BY: Final = {'"': ("value",), "'": ("value",), ".": ("table", "key"), "[": ("table",)}
 
 _PARAMETERS: Final = {
-    "temperature": "how freely the model chooses its words",
-    "top_p": "the share of the likeliest words that it chooses among",
-    "max_tokens": "the longest answer, in tokens",
-    "seed": "for the same answer again, where the model has it",
+    "temperature": "how much the answers vary",
+    "top_p": "the share of the most probable tokens to sample from",
+    "max_tokens": "the maximum length of an answer, in tokens",
+    "seed": "for reproducible answers, if the model supports it",
     "stop": "texts that end the answer",
 }
 """Request parameters that most providers support."""

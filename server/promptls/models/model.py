@@ -103,7 +103,7 @@ class Completion:
         notes = []
         text = SURROGATE.sub("\N{REPLACEMENT CHARACTER}", self.text)
         if text != self.text:
-            notes.append("half characters in the answer were replaced")
+            notes.append("lone surrogates in the answer were replaced")
             object.__setattr__(self, "text", text)
         for name in ("input_tokens", "output_tokens", *_PARTS):
             count = getattr(self, name)

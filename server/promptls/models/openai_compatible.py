@@ -50,7 +50,7 @@ def refusal(server: str, status: int, retry_after: str | None, content: bytes, s
     elif status in TRY_LATER:
         remedy = "the server is busy or broken: run again later, or with a smaller `concurrency`"
     elif status in range(300, 400):
-        remedy = "check `base_url`: the server leads to another address, where no key is sent"
+        remedy = "check `base_url`: the server redirects to another address, to which no key is sent"
     else:
         remedy = "check the parameters of the experiment, and whether the prompt is too long for the model"
     return ModelError(
@@ -424,7 +424,7 @@ class OpenAiCompatible:
     def _refusal(self, status: int, retry_after: str | None, content: bytes) -> ModelError:
         said = self._quote(content)
         if status in {401, 403}:
-            refused = "refused the key" if self._key else "wants a key, and was sent none"
+            refused = "refused the key" if self._key else "requires a key, and got none"
             return ModelError(f"`{self._shown_url}` {refused} (HTTP {status}): {said}", self._key_remedy)
         if status == HTTPStatus.PAYMENT_REQUIRED:
             return ModelError(

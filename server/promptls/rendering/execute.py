@@ -267,8 +267,8 @@ def _boundless(job: RenderJob, made: MadePrompt) -> RenderFailure | None:
     for index, part in enumerate(made.prompt.parts):
         if is_boundless([part.content, part.name, part.role, part.truncation_priority]):
             message = (
-                f"Part {index + 1} holds itself, or expands to millions of values, through its YAML aliases "
-                "(`*name`). Write out what it is to hold, or quote the `*` of a text"
+                f"Part {index + 1} contains itself, or expands to millions of values, through its YAML "
+                "aliases (`*name`). Write out the value, or quote the `*` of a text"
             )
             return RenderFailure("parts", message, job.path, _line_of_part(made, index, job.path))
     return None

@@ -84,7 +84,7 @@ def _response(request: Mapping[str, Any]) -> dict[str, Any]:
     except Exception as failure:
         log.exception("the question %s", request["question"])
         name = type(failure).__name__
-        error = UserError(f"the results cannot be read ({name}); the log says more")
+        error = UserError(f"the results cannot be read ({name}); see the log")
     return {"failure": error.to_json()}
 
 

@@ -230,7 +230,7 @@ def _id_of(*what: Any) -> str:
     return str(uuid5(NAMESPACE_URL, written))
 
 
-_REMEDY = "remove the file, and it is made again from the documents"
+_REMEDY = "delete the file to make it again from the documents"
 
 
 MAX_GRAPH_BYTES = 500_000_000

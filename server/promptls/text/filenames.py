@@ -64,7 +64,7 @@ def file_name_problem(name: str) -> str | None:
     if _DRIVE.match(name):
         return "begins with a drive"
     if any(unicodedata.category(letter) in {"Cc", "Cs"} for letter in name):
-        return "holds a control character"
+        return "contains a control character"
     if name[-1] in ". ":
         return "ends with a dot or a space"
     if name.partition(".")[0].rstrip(" ").lower() in _DEVICES:

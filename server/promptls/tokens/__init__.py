@@ -254,7 +254,7 @@ class SpecialTokenError(ValueError):
     def __init__(self, token: str) -> None:
         """Initialize the error with the special `token` in the text."""
         super().__init__(
-            f"The text holds {token}, the words of a special token, which cannot be encoded as text."
+            f"The text contains {token}, the words of a special token, which cannot be encoded as text."
         )
         self.token = token
 

@@ -64,7 +64,7 @@ def _line(check: Check, width: int) -> str:
 
 
 def _conclusion(broken: int, commands: list[str]) -> str:
-    said = f"{plural(broken, 'thing')} to fix." if broken else "Everything that promptls needs is there."
+    said = f"{plural(broken, 'thing')} to fix." if broken else "Everything that promptls needs is installed."
     if not commands:
         return said
     ahead = "This installs what is missing" if broken else "This installs the optional packages"

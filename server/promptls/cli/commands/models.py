@@ -84,7 +84,7 @@ def _install(names: list[str]) -> None:
         raise UsageError(f"`--install` needs one of these models: {known}")
     for name in models:
         if not permission.install_model(name):
-            raise UserError(f"`local:{name}` was not installed", remedy="the lines above say why")
+            raise UserError(f"`local:{name}` was not installed", remedy="see the lines above")
 
 
 def _references(names: list[str]) -> list[ModelReference]:

@@ -302,7 +302,7 @@ def sentence(failure: Exception) -> str:
     """Return the failure for the reader of a page, with the name of its file and the remedy."""
     if not isinstance(failure, UserError):
         log.error("the page failed", exc_info=failure)
-        return f"promptls failed unexpectedly ({type(failure).__name__}); the terminal says more"
+        return f"promptls failed unexpectedly ({type(failure).__name__}); the terminal shows details"
     remedy = f"; {failure.remedy}" if failure.remedy else ""
     place = f"{Path(failure.place.path).name}: " if isinstance(failure.place, FilePlace) else ""
     return f"{place}{failure.message}{remedy}"

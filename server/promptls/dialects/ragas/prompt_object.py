@@ -430,7 +430,7 @@ def _lines(prompt: PromptObject, example: Mapping[str, Any], *, fenced: bool) ->
             shown.encode()
         except UnicodeEncodeError as error:
             raise PromptObjectError(
-                f"`{key}` in an example holds half of a character, which cannot be written: {error}.", key
+                f"`{key}` in an example contains a lone surrogate, which cannot be written: {error}.", key
             ) from error
         if prompt.is_json:
             shown = _doubled(shown)

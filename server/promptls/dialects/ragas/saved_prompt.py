@@ -26,7 +26,7 @@ Form: TypeAlias = Literal["pydantic prompt", "simple prompt", "metric"]
 
 SAVING_RELEASE: Final = "0.4.3"
 """The release of Ragas whose files are read and written."""
-UNKNOWN_SCHEMA: Final = "(the JSON Schema of the output model, which the file does not hold)"
+UNKNOWN_SCHEMA: Final = "(the JSON Schema of the output model, which the file does not contain)"
 SIMPLE_TYPES: Final = ("Prompt", "DynamicFewShotPrompt")
 _HASHED: Final = frozenset({"ragas_version", "original_hash"})
 """Keys that only prompts with models have together."""

@@ -150,9 +150,7 @@ async def execute(session: Session, params: types.ExecuteCommandParams) -> Any:
         raise
     except Exception as error:
         log.exception("%s failed", params.command)
-        message = (
-            f"`{params.command}` failed unexpectedly ({type(error).__name__}); the server's log says more"
-        )
+        message = f"`{params.command}` failed unexpectedly ({type(error).__name__}); see the server's log"
         raise JsonRpcException(message, types.LSPErrorCodes.RequestFailed.value) from None
     result = decode_body(encode_message(result))  # JSON has no NaN: it becomes null
     # Clients show the `sentence` of a result like a message, so it is escaped like one.

@@ -75,7 +75,7 @@ def _problem(draft: Draft, contexts: Sequence[str]) -> str | None:
     if not _is_about(query, whole):
         return "a query that is not about the documents"
     if not _is_grounded(answer, whole):
-        return "an answer that the documents do not hold"
+        return "an answer that is not in the documents"
     return None
 
 
