@@ -17,7 +17,6 @@ from promptls.text.positions import line_column, line_starts
 
 _MAX_ITERATIONS: Final = 8
 """The maximum number of loop iterations listed; a recursive loop can have hundreds."""
-_NO_ITERATION: Final[Iteration] = (None,)
 
 
 def describe_iterations(iterations: Sequence[Iteration]) -> tuple[str, ...]:
@@ -30,40 +29,15 @@ def describe_iterations(iterations: Sequence[Iteration]) -> tuple[str, ...]:
     return *descriptions[:2], f"… {len(descriptions) - 4} more …", *descriptions[-2:]
 
 
-class LeafDescriptions:
-    """Describes leaves one after the other, and caches the iteration of the previous one."""
+class LeafPaths:
+    """Finds the data of leaves one after the other, and caches the iteration of the previous one."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         """Search `data`, which must be the objects that the template used."""
         self._paths = DataPaths(data)
-        self._iteration = self._described = _NO_ITERATION
+        self._iteration: Iteration | None = None
         self._item: str | None = None
         """The data path of the item of `_iteration`."""
-        self._descriptions: tuple[str, ...] = ()
-        """The descriptions of the iterations up to `_described`."""
-        self._around: Iteration | None = _NO_ITERATION
-        self._outer_descriptions: tuple[str, ...] = ()
-
-    def iterations(self, iteration: Iteration | None) -> tuple[str, ...]:
-        """Return the descriptions of an iteration and its outer ones."""
-        if iteration is None:
-            return ()
-        if iteration is not self._described:
-            outer, file, site, number, _ = iteration
-            if outer is not self._around:
-                self._around, self._outer_descriptions = (
-                    outer,
-                    () if outer is None else describe_iterations(chain_of(outer)),
-                )
-            if len(self._outer_descriptions) + 1 < _MAX_ITERATIONS:
-                self._descriptions = (
-                    *self._outer_descriptions,
-                    f"iteration {number} of `{file.sites[site].text}`",
-                )
-            else:
-                self._descriptions = describe_iterations(chain_of(iteration))
-            self._described = iteration
-        return self._descriptions
 
     def data_path(self, leaf: Leaf) -> str | None:
         """Return the paths of the printed data, separated by commas."""
@@ -119,7 +93,7 @@ class RenderedMap:
         self.text = str(text)
         self._mapped = text
         self._texts = texts
-        self._described = LeafDescriptions(data)
+        self._paths = LeafPaths(data)
         self._breaks: dict[str, list[int]] = {}
         self._iterations: dict[tuple[int, tuple[int, ...]], tuple[str, ...]] = {}
 
@@ -144,19 +118,19 @@ class RenderedMap:
         """The segments of the text, in order, one for each leaf."""
         found: list[Segment] = []
         at = 0
-        described = self._described
+        paths = self._paths
         known: object = None
         path, is_doubled = "", False
         for leaf in self.leaves:
-            text, file, first, last, iteration, outer, is_text, site, _ = leaf
+            text, file, first, last, _, _, is_text, site, _ = leaf
             if file is not known:
                 known, path = file, file.path if file else ""
                 is_doubled = self._has_doubled_breaks(path)
             if is_doubled:
                 first, last = self.original(path, first), self.original(path, last)
             end = at + len(text)
-            iterations = self.iterations(leaf) if outer else described.iterations(iteration)
-            data_path = None if site is None else described.data_path(leaf)
+            data_path = None if site is None else paths.data_path(leaf)
+            iterations = self.iterations(leaf)
             found.append(_new(Segment, (at, end, path, first, last, is_text, iterations, data_path)))
             at = end
         return found
