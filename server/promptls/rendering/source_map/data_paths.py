@@ -60,12 +60,6 @@ class DataPaths:
         self._data = data
         self._places: dict[int, DataPath | None] | None = None
         self._items: dict[int, tuple[Iteration, DataPath | None]] = {}
-        self._around: Iteration | None = None
-        self._file: SourceFile | None = None
-        self._site = -1
-        """The last requested loop with its outer iteration; `_base` and `_listed_there` are its list."""
-        self._base: str | None = None
-        self._listed_there: list[Any] = []
 
     def of(self, leaf: Leaf) -> tuple[DataPath, ...]:
         """Return the paths of the value that `leaf` printed.
@@ -82,17 +76,7 @@ class DataPaths:
 
     def item_path(self, iteration: Iteration) -> str | None:
         """Return the path of the item of an iteration, in template syntax."""
-        outer, file, site, number, item = iteration
-        if outer is not self._around or site != self._site or file is not self._file:
-            self._around, self._file, self._site = outer, file, site
-            base = self._resolve(file.sites[site].expression, file, chain_of(outer))
-            self._base = None if base is None else path_text(base)
-            values = None if base is None else self._value(base)
-            self._listed_there = values if type(values) is list else []
-        values = self._listed_there
-        if number <= len(values) and values[number - 1] is item:
-            return f"{self._base}[{number - 1}]"
-        path = self._item(iteration, chain_of(outer))
+        path = self._item(iteration, chain_of(iteration[0]))
         return None if path is None else path_text(path)
 
     def _paths(
