@@ -213,7 +213,7 @@ class _Reader:
 
     def _columns(self, node: Function) -> Iterator[RowColumn]:
         row = next(iter(parameter_names(node)), "")
-        for each in ast.walk(node):
+        for each in [inner for inner in ast.walk(node) if isinstance(inner, ast.Subscript | ast.Call)]:
             owner, key = key_read(each)
             span = self._places.inside_quotes(key) if key is not None and owner == row else None
             if span is not None and key is not None:
@@ -247,7 +247,7 @@ def _assigned(function: Function) -> dict[str, list[ast.expr]]:
 
 def _paths_in(node: ast.AST, endings: str | tuple[str, ...]) -> Iterator[str]:
     """Yield the literal texts in a statement that are paths with one of these endings."""
-    for each in ast.walk(node):
+    for each in [inner for inner in ast.walk(node) if isinstance(inner, ast.Constant)]:
         text = text_of(each)
         if text is not None and text.endswith(endings) and "\n" not in text:
             yield text

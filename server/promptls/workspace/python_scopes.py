@@ -154,7 +154,8 @@ class Scope:
 
         Otherwise None.
         """
-        return self.value_of(name) if self.is_fixed(name) else None
+        value = self.value_of(name)
+        return value if value is not None and self.is_fixed(name) else None
 
     def built(self, name: str) -> Built | None:
         """Return how a name's value is built after it is bound; None if it may change in other ways."""
