@@ -13,11 +13,10 @@ from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
 from promptls.text.escape import without_markdown_escapes
-from promptls.text.positions import PositionEncoding, Span, units_from_column
+from promptls.text.positions import PositionEncoding, Span
 
 if TYPE_CHECKING:
     from promptls.server.capabilities import ClientCapabilities
-    from promptls.syntax.chunk import Chunk
     from promptls.syntax.source import Source
 
 
@@ -77,31 +76,11 @@ def to_range(source: Source, span: Span, encoding: PositionEncoding) -> types.Ra
 
 def range_json(source: Source, span: Span, encoding: PositionEncoding) -> dict[str, Any]:
     """Return the range of a span as plain JSON."""
-    located = source.located(span.start)
-    chunk = located.chunk
-    if located.start <= span.start <= span.end < located.start + chunk.length:
-        inside = span.start - located.start
-        line, start = _in_chunk(chunk, inside, encoding)
-        text = chunk.text
-        end_line, end = line, start + span.end - span.start
-        inner = text[inside : inside + span.end - span.start]
-        if "\n" in inner or "\r" in inner or not text.isascii():
-            end_line, end = _in_chunk(chunk, span.end - located.start, encoding)
-        line, end_line = line + located.first_line, end_line + located.first_line
-    else:
-        line, start = source.units(span.start, encoding)
-        end_line, end = source.units(span.end, encoding)
+    (line, start), (end_line, end) = (source.units(offset, encoding) for offset in span)
     return {
         "start": {"line": line, "character": start},
         "end": {"line": end_line, "character": end},
     }
-
-
-def _in_chunk(chunk: Chunk, offset: int, encoding: PositionEncoding) -> tuple[int, int]:
-    line, column = chunk.line_column(offset)
-    if chunk.text.isascii():
-        return line, column
-    return line, units_from_column(chunk.text[offset - column : offset], column, encoding)
 
 
 _TABLE_RULE = re.compile(r"^\|(?:\s*:?-+:?\s*\|)+\n?", re.MULTILINE)
