@@ -60,6 +60,19 @@ def test_enter_behind_an_opened_block_inserts_its_end(workbench: Workbench, note
     expect(workbench.status("Ln ")).to_contain_text("Ln 11, Col 5")
 
 
+def test_an_end_tag_typed_by_hand_replaces_the_inserted_one(workbench: Workbench, notes: Path) -> None:
+    keyboard = workbench.page.keyboard
+    workbench.go_to(9)
+    keyboard.press("End")
+    keyboard.press("Enter")
+    workbench.type("{% if text %}")
+    keyboard.press("Enter")
+    expect(workbench.line("{% endif %}")).to_have_count(2)
+    workbench.type("{%endif%}")
+    expect(workbench.line("{%endif%}")).to_have_count(0)
+    expect(workbench.line("{% endif %}")).to_have_count(2)
+
+
 def test_enter_on_the_last_line_inserts_the_end_below_the_cursor(workbench: Workbench, notes: Path) -> None:
     keyboard = workbench.page.keyboard
     workbench.go_to(10)
