@@ -417,7 +417,8 @@ def _open_fence(chunk: Chunk, content: Content, text: str, fences: list[re.Match
 
 
 _ITEM: Final = re.compile(
-    r"^(?P<indent>[ ]*(?:[#*]+[ ]*)?(?:(?:Case|Example|Rule|Step)[ ]+)?)(?P<number>\d{1,2})(?:[.)](?=[ ]+\S)|:|(?=[ ]*$))",
+    r"^(?P<indent>[ ]*(?P<label>(?:[#*]+[ ]*)?(?:Case|Example|Rule|Step)[ ]+)?)"
+    r"(?P<number>\d{1,2})(?:[.)](?=[ ]+\S)|(?(label)(?::|(?=[ ]*$))|(?!)))",
     re.MULTILINE,
 )
 _MIN_ITEMS: Final = 2
