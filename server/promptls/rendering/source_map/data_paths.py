@@ -74,11 +74,6 @@ class DataPaths:
             return () if path is None else (path,)
         return tuple(dict.fromkeys(self._paths(expression, leaf.file, iterations, leaf.value)))
 
-    def item_path(self, iteration: Iteration) -> str | None:
-        """Return the path of the item of an iteration, in template syntax."""
-        path = self._item(iteration, chain_of(iteration[0]))
-        return None if path is None else path_text(path)
-
     def _paths(
         self, expression: Any, file: SourceFile, iterations: Sequence[Iteration], value: Any
     ) -> Iterator[DataPath]:

@@ -29,40 +29,6 @@ def describe_iterations(iterations: Sequence[Iteration]) -> tuple[str, ...]:
     return *descriptions[:2], f"… {len(descriptions) - 4} more …", *descriptions[-2:]
 
 
-class LeafPaths:
-    """Finds the data of leaves one after the other, and caches the iteration of the previous one."""
-
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        """Search `data`, which must be the objects that the template used."""
-        self._paths = DataPaths(data)
-        self._iteration: Iteration | None = None
-        self._item: str | None = None
-        """The data path of the item of `_iteration`."""
-
-    def data_path(self, leaf: Leaf) -> str | None:
-        """Return the paths of the printed data, separated by commas."""
-        file, iteration, site = leaf.file, leaf.iteration, leaf.site
-        if iteration is not None and not leaf.outer and file is not None and site is not None:
-            expression = file.sites[site].expression
-            targets = iteration[1].sites[iteration[2]].targets
-            item = iteration[4]
-            if expression == targets:
-                if item is leaf.value and (item_path := self._item_of(iteration)) is not None:
-                    return item_path
-            elif type(expression) is tuple and expression[0] == "." and expression[1] == targets:
-                key = expression[2]
-                is_there = type(item) is dict and type(key) is str and item.get(key, item) is leaf.value
-                if is_there and (item_path := self._item_of(iteration)) is not None:
-                    return f"{item_path}.{key}" if key.isidentifier() else f"{item_path}[{key!r}]"
-        return ", ".join(map(path_text, self._paths.of(leaf))) or None
-
-    def _item_of(self, iteration: Iteration) -> str | None:
-        if iteration is not self._iteration:
-            self._item = self._paths.item_path(iteration)
-            self._iteration = iteration
-        return self._item
-
-
 _new = tuple.__new__
 """Creates named tuples twice as fast."""
 
@@ -93,7 +59,7 @@ class RenderedMap:
         self.text = str(text)
         self._mapped = text
         self._texts = texts
-        self._paths = LeafPaths(data)
+        self._paths = DataPaths(data)
         self._breaks: dict[str, list[int]] = {}
         self._iterations: dict[tuple[int, tuple[int, ...]], tuple[str, ...]] = {}
 
@@ -118,7 +84,6 @@ class RenderedMap:
         """The segments of the text, in order, one for each leaf."""
         found: list[Segment] = []
         at = 0
-        paths = self._paths
         known: object = None
         path, is_doubled = "", False
         for leaf in self.leaves:
@@ -129,7 +94,7 @@ class RenderedMap:
             if is_doubled:
                 first, last = self.original(path, first), self.original(path, last)
             end = at + len(text)
-            data_path = None if site is None else paths.data_path(leaf)
+            data_path = None if site is None else ", ".join(map(path_text, self._paths.of(leaf))) or None
             iterations = self.iterations(leaf)
             found.append(_new(Segment, (at, end, path, first, last, is_text, iterations, data_path)))
             at = end
