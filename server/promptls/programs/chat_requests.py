@@ -54,7 +54,6 @@ _MEANT: Final = {
     ("choice of a chunk", "message"): "delta",
 }
 """Attributes that do not exist, and what is meant."""
-_MAX_STEPS: Final = 12
 
 
 def findings_in_chat_requests(program: Program) -> Iterator[Finding]:
@@ -183,7 +182,7 @@ def _whole(program: Program, node: ast.expr) -> Iterator[Finding]:
         yield Finding(program.span(node), f"this is no text: that is `{ast.unparse(node)}{text}`", (fix,))
 
 
-def _kind(program: Program, node: ast.expr | None, steps: int = _MAX_STEPS) -> str:
+def _kind(program: Program, node: ast.expr | None, steps: int = 12) -> str:
     """Return what part of an answer an expression is; empty for others."""
     match node if steps else None:
         case ast.Await(value=ast.Call() as call) if is_coroutine(program, call):
