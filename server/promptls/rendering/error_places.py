@@ -231,7 +231,7 @@ def _culprit(source_map: RenderedMap, leaf: Leaf, offset: int) -> Culprit:
     include = next((outer for outer in leaf.outer if outer.file.sites[outer.site].kind == "include"), None)
     include_line = None
     if include is not None:
-        include_line = source_map.line(include.file.path, include.file.span(include.site)[0])
+        include_line = source_map.line(include.file.path, include.file.spans[include.site][0])
     return Culprit(path, source_map.line(path, offset), source_map.iterations(leaf), include_line)
 
 

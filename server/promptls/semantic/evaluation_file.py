@@ -178,11 +178,6 @@ class Label(NamedTuple):
     name: str
     entry: Entry
 
-    @property
-    def form(self) -> Form:
-        """The form of the label's template."""
-        return _form(self.entry.value)
-
 
 @dataclass(frozen=True, slots=True)
 class EvaluationTemplate:

@@ -254,7 +254,7 @@ def filled_in(namespace: dict[str, Any], code: Filled, file: SourceFile) -> None
     namespace["BEGUN"] = begun
     namespace["PIECES"] = [(*piece, None) for piece in begun]
     namespace["FILE"] = file
-    file.sites = tuple(Site(*site) for site in _move(namespace["sites"], code))
+    file.set_sites(Site(*site) for site in _move(namespace["sites"], code))
 
 
 def _move(sites: Iterable[tuple[Any, ...]], code: Filled) -> Iterator[tuple[Any, ...]]:

@@ -48,29 +48,20 @@ class BoundNames(NamedTuple):
 class SourceFile:
     """A section of a template file used in a rendering: all of it, or a group."""
 
-    __slots__ = ("_sites", "names", "path", "spans", "start")
+    __slots__ = ("names", "path", "sites", "spans", "start")
 
-    def __init__(self, path: str, start: int, sites: Iterable[Any] = ()) -> None:
+    def __init__(self, path: str, start: int) -> None:
         """Refer to the section of the file at `path` that begins at offset `start`."""
         self.path = path
         self.start = start
         self.names = BoundNames({}, frozenset())
-        self.sites = tuple(Site(*site) for site in sites)
+        self.set_sites(())
 
-    @property
-    def sites(self) -> tuple[Site, ...]:
-        """The sites, by their ids."""
-        return self._sites
-
-    @sites.setter
-    def sites(self, sites: tuple[Site, ...]) -> None:
-        self._sites = sites
-        self.spans = [(self.start + site.start, self.start + site.end) for site in sites]
+    def set_sites(self, sites: Iterable[Site]) -> None:
+        """Set the sites, by their ids."""
+        self.sites = tuple(sites)
+        self.spans = [(self.start + site.start, self.start + site.end) for site in self.sites]
         """The spans of the sites in the file."""
-
-    def span(self, site: int) -> tuple[int, int]:
-        """Return the span of a site in the file."""
-        return self.spans[site]
 
 
 class Outer(NamedTuple):
