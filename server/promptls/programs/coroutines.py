@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.chat_requests import is_coroutine
 from promptls.programs.metric_prompts import SCORES
 from promptls.programs.program import Program, own_nodes, returned_values
 from promptls.programs.ragas_prompts import prompt_class
@@ -115,7 +114,7 @@ class _Coroutines:
             case ast.Call(func=ast.Attribute(value=owner, attr=method) as function):
                 is_of_ragas = method in _METHODS or bool(prompt_class(self.program, node))
                 is_run = method == "arun" and isinstance(owner, ast.Name) and owner.id in self.experiments
-                if is_run or is_of_ragas or is_coroutine(self.program, node):
+                if is_run or is_of_ragas:
                     return _Coroutine(node, ast.unparse(function))
         return None
 

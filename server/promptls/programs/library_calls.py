@@ -14,7 +14,6 @@ from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.lint.rules.jinja.wrong_arguments import wrong_arguments
 from promptls.lint.runner import severity_of
-from promptls.programs.chat_requests import findings_in_chat_requests
 from promptls.programs.coroutines import findings_in_coroutines
 from promptls.programs.datasets import findings_in_datasets
 from promptls.programs.experiments import experiments_of, findings_in_experiments
@@ -121,7 +120,6 @@ def _findings(program: Program, project: Project) -> Iterator[Finding]:
     classes = {name: metric.classes for name, metric in metrics.items()}
     yield from findings_in_results(Results(program, classes, experiments))
     yield from findings_in_coroutines(program, experiments)
-    yield from findings_in_chat_requests(program)
     yield from findings_in_own_objects(program, experiments, project)
     for call in program.calls:
         yield from _keywords(program, call)

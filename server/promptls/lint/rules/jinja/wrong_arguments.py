@@ -22,8 +22,7 @@ which no sample has, an evaluation of a list in place of a dataset; the result o
 without `await`, or with other fields than its output; and a `Prompt` of Prompt Poet with data that cannot be copied, a limit that is no number,
 a truncation step over the limit, its properties when they are called, its methods when they are not,
 `truncate` before `tokenize`, keys of its parts, attributes of its messages, other attributes and keys than they
-have, its length, and anything but messages where a model gets them. In such a program, also reports requests through the
-package of OpenAI with wrong options or messages, and what their answers do not have.
+have, its length, and anything but messages where a model gets them.
 
 ## Why is this bad?
 
