@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol, TypeVar
 from jinja2 import Environment, Template
 
 from promptls.api.rendered import Encode, PromptError, encoder
-from promptls.api.template import CompiledFiles, load_items
+from promptls.api.template import CompiledFiles
 from promptls.dialects.prompt_poet.environment import FolderLoader, make_environment
 from promptls.dialects.prompt_poet.failures import PromptPoetError, render_failure
 from promptls.dialects.prompt_poet.prompt_parts import (
@@ -214,7 +214,7 @@ class Prompt:
             environment = make_environment(files, sandboxed=options.sandboxed)
             rendered = render_loaded(environment, files, file.name, data, options)
             text, values = rendered.text, rendered.data
-        return values, list(parse_parts(text, values, options, load_items))
+        return values, list(parse_parts(text, values, options))
 
     @property
     def parts(self) -> list[PromptPart]:

@@ -1,12 +1,8 @@
-"""Compiled templates: `PromptTemplate`, and the caches of what was compiled and read."""
+"""Compiled templates: `PromptTemplate`, and the cache of compiled files."""
 
 from __future__ import annotations
 
-import datetime as dt
-import re
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from types import CodeType
@@ -16,7 +12,6 @@ from jinja2 import Environment, Template
 from jinja2.sandbox import SandboxedEnvironment
 
 from promptls.api.rendered import Counting, PromptError, RenderedPrompt
-from promptls.dialects.prompt_poet import document
 from promptls.dialects.prompt_poet.environment import FolderLoader, make_environment
 from promptls.dialects.prompt_poet.failures import PromptPoetError
 from promptls.dialects.prompt_poet.template_rendering import (
@@ -67,73 +62,6 @@ def _compiled(_path: Path, folder: Path, name: str, sandboxed: bool) -> CodeType
     return environment.compile(source, name, filename)
 
 
-MAX_ITEMS: Final = 10_000
-"""Size of the LRU cache of items."""
-LONGEST_KEPT: Final = 4_000
-"""The longest piece that is cached, in characters."""
-
-_UNSURE: Final = re.compile("[\r\x85\u2028\u2029\ufeff]|\n-(?! )|\n\\.\\.\\.|(?<![A-Za-z0-9])&(?!\\s)")
-_BLANK: Final = re.compile(r"(?: *(?:#[ -~]*)?\n)*")
-_BETWEEN: Final = re.compile(r"(?<=\n)(?=- )")
-_UNCHANGING: Final = frozenset({str, int, float, bool, type(None), dt.date, dt.datetime})
-
-_lock = threading.Lock()
-_cached_items: OrderedDict[str, Any] = OrderedDict()
-
-
-def load_items(text: str) -> Any:
-    """Parse the rendered `text` as YAML; the result is shared and must not be modified.
-
-    Raises PromptPoetError of kind `yaml` with the location.
-    """
-    first = 0 if text.startswith("- ") else text.find("\n- ") + 1
-    is_list = text.startswith("- ", first) and _BLANK.fullmatch(text, 0, first)
-    if not is_list or _UNSURE.search(text):
-        return document.load(text)
-    pieces = _BETWEEN.split(text[first:])
-    items = _items_known(pieces)
-    # Only the last piece can lack a line ending, and it remains the last one.
-    missing = [piece for piece in dict.fromkeys(pieces) if piece not in items]
-    if missing:
-        try:
-            read = document.load("".join(missing))
-        except PromptPoetError:
-            return document.load(text)
-        if not isinstance(read, list) or len(read) != len(missing):
-            return document.load(text)
-        items.update(zip(missing, read, strict=True))
-        _items_keep(missing, items)
-    if len(items) < len(pieces) and not all(map(_is_unchanging, items.values())):
-        # Mutable values must not be shared within the result.
-        return document.load(text)
-    return [items[piece] for piece in pieces]
-
-
-def _items_known(pieces: list[str]) -> dict[str, Any]:
-    found = {}
-    with _lock:
-        for piece in pieces:
-            if piece in _cached_items:
-                _cached_items.move_to_end(piece)
-                found[piece] = _cached_items[piece]
-    return found
-
-
-def _items_keep(pieces: list[str], items: dict[str, Any]) -> None:
-    with _lock:
-        for piece in pieces:
-            item = items[piece]
-            if len(piece) <= LONGEST_KEPT and _is_unchanging(item):
-                _cached_items[piece] = item
-        while len(_cached_items) > MAX_ITEMS:
-            _cached_items.popitem(last=False)
-
-
-def _is_unchanging(item: Any) -> bool:
-    """Return whether the item's values are immutable."""
-    return isinstance(item, dict) and all(type(value) in _UNCHANGING for value in item.values())
-
-
 _QUICK_SECONDS: Final = 0.3
 """Renderings that fail later than this are not repeated to find the line."""
 
@@ -171,7 +99,7 @@ class PromptTemplate:
         started = time.perf_counter()
         try:
             rendered = self._text(values)
-            parts = parse_parts(rendered.text, rendered.data, self._options, load_items)
+            parts = parse_parts(rendered.text, rendered.data, self._options)
         except PromptPoetError as error:
             # Rendering again would call functions again, which may have side effects.
             is_harmless = not any(map(callable, values.values()))
