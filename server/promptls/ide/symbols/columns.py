@@ -22,12 +22,11 @@ from promptls.ide.symbols.inputs import (
     key_spans,
     prompts_by,
 )
-from promptls.ide.symbols.python_names import FUNCTIONS
 from promptls.ide.symbols.symbol import Occurrence, Symbol
 from promptls.lint.analysis.declared_experiments import taken_by
 from promptls.semantic.template import Template
 from promptls.settings.header import NamedMetric
-from promptls.syntax.python_places import PythonPlaces, parse_python
+from promptls.syntax.python_places import Function, PythonPlaces, key_read, parameter_names, parse_python
 from promptls.syntax.toml_places import TomlName
 from promptls.text.positions import Span
 from promptls.text.steps import Steps, finish
@@ -128,7 +127,8 @@ def _parameters(snapshot: Snapshot, metric: UsedMetric) -> set[str]:
     found = function_named(snapshot, metric.named_in, metric.function)
     program = snapshot.template(found.home) if found is not None else None
     if found is not None and program is not None:
-        names = set(_arguments(_function(program.source.text, found.name)))
+        function = _function(program.source.text, found.name)
+        names = set(parameter_names(function)) if function is not None else set()
     else:
         taken = taken_by(metric.function, Path(metric.named_in).parent)
         names = {*taken.names} if taken is not None else set()
@@ -198,47 +198,22 @@ def _options_in_settings(text: str, path: str) -> Iterator[tuple[str, TomlName]]
 # -- functions -----------------------------------------------------------------------
 
 
-def _function(text: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+def _function(text: str, name: str) -> Function | None:
     tree = parse_python(text)
-    functions = (each for each in (tree.body if tree else ()) if isinstance(each, FUNCTIONS))
+    functions = (each for each in (tree.body if tree else ()) if isinstance(each, Function))
     return next((each for each in functions if each.name == name), None)
-
-
-def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef | None) -> Iterator[str]:
-    if node is not None:
-        arguments = node.args
-        yield from (each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
 
 
 @lru_cache(maxsize=16)
 def _row_keys(text: str, function: str, column: str) -> tuple[Span, ...]:
     """Return the spans where a function reads the column from its `row`."""
     node = _function(text, function)
-    if node is None or _ROW not in _arguments(node):
+    if node is None or _ROW not in parameter_names(node):
         return ()
     places = PythonPlaces(text)
-    found = []
-    for each in ast.walk(node):
-        key = _key_of_row(each)
-        if key is not None and key.value == column:
-            span = places.inside_quotes(key)
-            if span is not None:
-                found.append(span)
-    return tuple(found)
-
-
-def _key_of_row(node: ast.AST) -> ast.Constant | None:
-    """Return the key in `row["key"]` and `row.get("key")`."""
-    value: ast.expr
-    key: ast.expr | None
-    if isinstance(node, ast.Subscript):
-        value, key = node.value, node.slice
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
-        value, key = node.func.value, next(iter(node.args), None)
-    else:
-        return None
-    is_row = isinstance(value, ast.Name) and value.id == _ROW
-    return key if is_row and isinstance(key, ast.Constant) and isinstance(key.value, str) else None
+    reads = [key for name, key in map(key_read, ast.walk(node)) if name == _ROW and key is not None]
+    spans = [places.inside_quotes(key) for key in reads if key.value == column]
+    return tuple(span for span in spans if span is not None)
 
 
 # -- datasets ------------------------------------------------------------------------

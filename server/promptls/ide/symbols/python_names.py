@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from promptls.ide.symbols.symbol import Occurrence, Use
-from promptls.syntax.python_places import PythonPlaces, parse_python
+from promptls.syntax.python_places import Function, PythonPlaces, argument, parse_python
 from promptls.text.positions import Span
 from promptls.text.steps import Steps
 from promptls.workspace.disk import python_paths_by_folder, text_on_disk
 from promptls.workspace.snapshot import Snapshot
 
-FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 ENDING: Final = ".py"
 
 
@@ -36,12 +35,12 @@ def functions_of(text: str) -> Mapping[str, bool]:
     return {
         node.name: not any(_gives_name(each) for each in node.decorator_list)
         for node in (tree.body if tree else ())
-        if isinstance(node, FUNCTIONS)
+        if isinstance(node, Function)
     }
 
 
 def _gives_name(decorator: ast.expr) -> bool:
-    return isinstance(decorator, ast.Call) and any(each.arg == "name" for each in decorator.keywords)
+    return isinstance(decorator, ast.Call) and argument(decorator, "name") is not None
 
 
 def uses_in(snapshot: Snapshot, path: str, home: str, name: str) -> PythonUses:
@@ -178,7 +177,7 @@ def _uses(text: str, name: str, modules: tuple[_Module, ...] | None) -> PythonUs
         certain: list[tuple[Span, Use]] = [
             (places.name_span(node), "declaration")
             for node in tree.body
-            if isinstance(node, FUNCTIONS) and node.name == name
+            if isinstance(node, Function) and node.name == name
         ]
     else:
         imported = list(_imported(nodes, name, modules))
@@ -229,7 +228,7 @@ def _through_module(
 
 def _is_rebound(nodes: list[ast.AST], name: str, own: int) -> bool:
     """Return whether the text binds the name to anything but the function, which has `own` definitions."""
-    functions = sum(isinstance(node, FUNCTIONS) and node.name == name for node in nodes)
+    functions = sum(isinstance(node, Function) and node.name == name for node in nodes)
     return functions > own or any(
         (isinstance(node, ast.arg) and node.arg == name)
         or (isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load))
