@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from promptls.security.files import Stamp, read_bytes, stamp_of
 from promptls.semantic.template import Template
@@ -14,6 +14,7 @@ from promptls.syntax.language import JINJA_YAML, JSON_FIELDS
 from promptls.syntax.source import Source
 from promptls.text.filenames import is_json_file, unpack_file
 
+Found = TypeVar("Found", bound=tuple[object, ...])
 ENDINGS: Final = (".yml.j2", ".yaml.j2")
 _TEMPLATE_ENDINGS: Final = (".j2", ".jinja", ".jinja2")
 MAX_KEPT: Final = 200
@@ -173,3 +174,21 @@ def python_paths_by_folder(roots: Iterable[str], shallow: Container[str] = ()) -
         yield from prompt_paths_by_folder(
             Path(root), is_shallow=root in shallow, is_prompt=lambda path: path.endswith(".py")
         )
+
+
+def scan_python(
+    read: Callable[[str], Found],
+    roots: Iterable[str],
+    found: dict[str, Found],
+    shallow: Container[str] = (),
+) -> Iterator[None]:
+    """Fill `found` with what `read` finds in each Python file below `roots`, if it finds anything.
+
+    Pauses after each file and each folder, so that a server can do other work in between.
+    """
+    for paths in python_paths_by_folder(roots, shallow):
+        for path in paths:
+            if any(inside := read(path)):
+                found[path] = inside
+            yield
+        yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeVar
@@ -22,7 +22,6 @@ from promptls.syntax.python_places import (
     statements_in,
 )
 from promptls.text.positions import Span
-from promptls.workspace.disk import python_paths_by_folder
 from promptls.workspace.python_data import DataEntry, entries_of
 from promptls.workspace.python_functions import parameters_of
 from promptls.workspace.python_paths import literal_path, loaded_template
@@ -75,22 +74,6 @@ class RawTemplate(NamedTuple):
     node: ast.expr
     scope: Scope
     call: TemplateCall | None
-
-
-def scanned_calls(
-    roots: Iterable[str], calls: dict[str, tuple[TemplateCall, ...]], shallow: Container[str] = ()
-) -> Iterator[None]:
-    """Fill `calls` with the calls in each Python file below `roots` that has any.
-
-    Pauses after each file and each folder, so that a server can do other work in between.
-    """
-    for paths in python_paths_by_folder(roots, shallow):
-        for path in paths:
-            found = calls_in_file(path)
-            if found:
-                calls[path] = found
-            yield
-        yield
 
 
 def calls_in_file(path: str) -> tuple[TemplateCall, ...]:

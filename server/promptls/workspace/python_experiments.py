@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple, TypeGuard
@@ -23,7 +23,7 @@ from promptls.syntax.python_places import (
     text_of,
 )
 from promptls.text.positions import Span
-from promptls.workspace.disk import python_paths_by_folder, text_on_disk
+from promptls.workspace.disk import text_on_disk
 from promptls.workspace.python_scopes import PACKAGES, imports_of
 
 PROMPT_PARAMETERS: Final = frozenset(
@@ -274,19 +274,6 @@ def experiments_for(found: Mapping[str, PythonFindings], prompt: str) -> tuple[P
         for experiment in findings.experiments
         if _is_for(experiment, prompt)
     )
-
-
-def scanned_experiments(
-    roots: Iterable[str], found: dict[str, PythonFindings], shallow: Container[str] = ()
-) -> Iterator[None]:
-    """Fill `found` with what each Python file below `roots` defines; pauses after each file."""
-    for paths in python_paths_by_folder(roots, shallow):
-        for path in paths:
-            findings = findings_in_file(path)
-            if any(findings):
-                found[path] = findings
-            yield
-        yield
 
 
 @cached_by_file(256)

@@ -14,13 +14,8 @@ from promptls.syntax.source import Source
 from promptls.text.positions import Span
 from promptls.workspace import disk
 from promptls.workspace.include_graph import IncludeGraph, saved_names
-from promptls.workspace.python_calls import TemplateCall, calls_in, calls_in_file, scanned_calls
-from promptls.workspace.python_experiments import (
-    PythonFindings,
-    findings_in,
-    findings_in_file,
-    scanned_experiments,
-)
+from promptls.workspace.python_calls import TemplateCall, calls_in, calls_in_file
+from promptls.workspace.python_experiments import PythonFindings, findings_in, findings_in_file
 from promptls.workspace.snapshot import Known, OpenFile, Snapshot
 
 
@@ -120,9 +115,10 @@ class Workspace:
         """
         calls: dict[str, tuple[TemplateCall, ...]] = {}
         written: dict[str, PythonFindings] = {}
+        roots, shallow = [*self.snapshot.roots, *around], self._shallow.union(around)
         scans = (
-            scanned_calls([*self.snapshot.roots, *around], calls, self._shallow.union(around)),
-            scanned_experiments(self.snapshot.roots, written, self._shallow),
+            disk.scan_python(calls_in_file, roots, calls, shallow),
+            disk.scan_python(findings_in_file, self.snapshot.roots, written, self._shallow),
         )
         for _ in zip_longest(*scans):  # side by side, so that each file is parsed once
             pass
@@ -130,12 +126,12 @@ class Workspace:
         self.take_written(written)
 
     def take_written(self, written: Mapping[str, PythonFindings]) -> None:
-        """Store the result of `scanned_experiments`; unsaved texts of auxiliary documents take precedence."""
+        """Store what Python files define; unsaved texts of auxiliary documents take precedence."""
         self._swap(written=dict(written))
         self._read_auxiliary()
 
     def take_calls(self, calls: Mapping[str, tuple[TemplateCall, ...]]) -> None:
-        """Store the result of `scanned_calls`; unsaved texts of auxiliary documents take precedence."""
+        """Store the calls in Python files; unsaved texts of auxiliary documents take precedence."""
         self._swap(calls=dict(calls))
         self._read_auxiliary()
 

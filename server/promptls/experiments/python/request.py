@@ -20,7 +20,7 @@ from promptls.semantic.template import Template
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.suggest import did_you_mean
 from promptls.workspace import python_experiments
-from promptls.workspace.disk import source_of, text_on_disk
+from promptls.workspace.disk import scan_python, source_of, text_on_disk
 from promptls.workspace.settings import ProjectFile, find_project
 
 _MAX_STEPS = 1000
@@ -107,9 +107,8 @@ def _offered(prompt: Path, project: ProjectFile, name: str) -> list[python_exper
     roots = [project.root] if is_bounded else [prompt.parent, prompt.parent.parent]
     scanned: dict[str, python_experiments.PythonFindings] = {}
     for root in roots:
-        for _ in islice(
-            python_experiments.scanned_experiments([str(root)], scanned), None if is_bounded else _MAX_STEPS
-        ):
+        scan = scan_python(python_experiments.findings_in_file, [str(root)], scanned)
+        for _ in islice(scan, None if is_bounded else _MAX_STEPS):
             pass
         found = python_experiments.experiments_for(scanned, str(prompt))
         if any(each.name == name for each in found):

@@ -13,9 +13,9 @@ from promptls.server.context import Context, Event
 from promptls.server.open_documents import is_folder_of_prompts
 from promptls.server.progress import Slices, progress
 from promptls.server.to_proto import to_range
-from promptls.workspace.disk import may_include
-from promptls.workspace.python_calls import TemplateCall, scanned_calls
-from promptls.workspace.python_experiments import PythonFindings, scanned_experiments
+from promptls.workspace.disk import may_include, scan_python
+from promptls.workspace.python_calls import TemplateCall, calls_in_file
+from promptls.workspace.python_experiments import PythonFindings, findings_in_file
 from promptls.workspace.workspace import scan_names
 
 if TYPE_CHECKING:
@@ -72,13 +72,13 @@ class WorkspaceScan:
                 workspace.file_changed(path)
             self.on_found.emit()
             calls: dict[str, tuple[TemplateCall, ...]] = {}
-            for _ in scanned_calls(self._context.snapshot.roots, calls):
+            for _ in scan_python(calls_in_file, self._context.snapshot.roots, calls):
                 await slices.pause()
             if calls or workspace.snapshot.calls:
                 workspace.take_calls(calls)
                 self.on_found.emit()
             written: dict[str, PythonFindings] = {}
-            for _ in scanned_experiments(self._context.snapshot.roots, written):
+            for _ in scan_python(findings_in_file, self._context.snapshot.roots, written):
                 await slices.pause()
             if written or workspace.snapshot.written:
                 workspace.take_written(written)
