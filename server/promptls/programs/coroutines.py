@@ -86,7 +86,7 @@ class _Coroutines:
 
     def _function(self, node: ast.expr | None) -> Function | None:
         """Return the function at the top level without decorators that an expression names."""
-        made = self.program.function(node) if node is not None else None
+        made = self.program.function(node)
         if made is None or made.decorator_list:
             return None
         is_generator = any(isinstance(each, ast.Yield | ast.YieldFrom) for each in own_nodes(made))

@@ -12,7 +12,6 @@ from promptls.lint.rule import Edit, Finding, Fix
 from promptls.lint.rules.experiments.models_and_metrics import unknown_metric
 from promptls.lint.runner import severity_of
 from promptls.programs.datasets import is_dataset
-from promptls.programs.metric_results import RESULT_FIELDS
 from promptls.programs.program import (
     Program,
     imported,
@@ -28,6 +27,7 @@ from promptls.settings.header import ExperimentKey
 from promptls.syntax.python_places import Function, arguments, parameter_names, required_parameters, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
+from promptls.workspace.python_experiments import RESULT_FIELDS
 from promptls.workspace.snapshot import Snapshot
 
 _FIXTURE: Final = "promptls"

@@ -117,8 +117,7 @@ def _findings(program: Program, project: Project) -> Iterator[Finding]:
     yield from findings_in_experiments(program, experiments)
     yield from findings_in_judges(program)
     yield from findings_in_scores(program)
-    classes = {name: metric.classes for name, metric in metrics.items()}
-    yield from findings_in_results(Results(program, classes, experiments))
+    yield from findings_in_results(Results(program, metrics, experiments))
     yield from findings_in_coroutines(program, experiments)
     yield from findings_in_own_objects(program, experiments, project)
     for call in program.calls:

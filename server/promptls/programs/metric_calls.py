@@ -13,12 +13,12 @@ from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.metric_prompts import (
     PROMPTED,
+    Classes,
     classes_of,
     fields_of,
     findings_in_metric_prompts,
     limits_of,
 )
-from promptls.programs.metric_results import RESULT_FIELDS, Classes
 from promptls.programs.program import (
     Program,
     change_literal,
@@ -41,7 +41,7 @@ from promptls.syntax.python_places import (
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
-from promptls.workspace.python_experiments import scored_by
+from promptls.workspace.python_experiments import RESULT_FIELDS, scored_by
 
 _LITERALS: Final[Mapping[str, tuple[type[ast.expr], ...]]] = {
     "discrete_metric": (ast.Tuple, ast.Constant),
@@ -220,14 +220,13 @@ def _value(program: Program, node: ast.expr, classes: Classes) -> Iterator[Findi
 # -- calls ----------------------------------------------------------------------------
 
 
-def _scored(program: Program, call: ast.expr | None, metrics: Metrics) -> _Metric | None:
-    """Return the metric whose `score` a call calls, if the program defines its name once."""
-    owner, _ = scored_by(call)
-    return metrics.get(owner.id) if isinstance(owner, ast.Name) and program.is_global(owner) else None
+def scored_metric(program: Program, call: ast.expr | None, metrics: Metrics) -> _Metric | None:
+    """Return the metric whose `score` or `ascore` a call calls, if the program defines its name once."""
+    return program.named(scored_by(call)[0], metrics)
 
 
 def _score(program: Program, call: ast.Call, metrics: Metrics) -> Iterator[Finding]:
-    metric = _scored(program, call, metrics)
+    metric = scored_metric(program, call, metrics)
     function = metric.function if metric is not None else None
     if function is None:
         return
@@ -251,7 +250,7 @@ def _score(program: Program, call: ast.Call, metrics: Metrics) -> Iterator[Findi
 
 def _prompted_score(program: Program, call: ast.Call, metrics: Metrics) -> Iterator[Finding]:
     """Yield the fields of a metric's prompt that a call of `score` does not give."""
-    metric = _scored(program, call, metrics)
+    metric = scored_metric(program, call, metrics)
     prompt = metric.prompt if metric is not None else None
     packages = {package for package, _ in program.imports.names.values()}
     if prompt is not None and call.args and not is_open(call) and packages == {"promptls"}:
@@ -333,7 +332,7 @@ def _is_result(program: Program, node: ast.expr | None, metrics: Metrics) -> boo
     """Return whether an expression is the result of a metric."""
     made = program.resolved(scored_by(node)[0])
     is_collected = isinstance(made, ast.Call) and ast.unparse(made.func) in program.collected
-    metric = _scored(program, node, metrics)
+    metric = scored_metric(program, node, metrics)
     return is_collected or (metric is not None and metric[:2] != (None, None))
 
 

@@ -7,16 +7,16 @@ import builtins
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from string import Formatter
-from typing import Final
+from typing import Final, TypeAlias
 
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.metric_results import Classes
 from promptls.programs.program import Program, change_literal, is_open
 from promptls.syntax.python_places import Function, argument, dotted_name, last_name, text_of
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest, only_typo
 
+Classes: TypeAlias = tuple[object, ...]
 PROMPTED: Final[Mapping[str, str]] = {
     "DiscreteMetric": "discrete_metric",
     "NumericMetric": "numeric_metric",

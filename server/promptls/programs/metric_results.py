@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from promptls.lint.rule import Edit, Finding, Fix
+from promptls.programs.metric_calls import Metrics, scored_metric
+from promptls.programs.metric_prompts import Classes
 from promptls.programs.program import Program, change_literal, own_nodes, suggest_literal
 from promptls.syntax.python_places import Function, dict_items, key_read, last_name, text_of
 from promptls.text.format import in_code
 from promptls.text.suggest import nearest
-from promptls.workspace.python_experiments import scored_by
+from promptls.workspace.python_experiments import RESULT_FIELDS, scored_by
 
-Classes: TypeAlias = tuple[object, ...]
-RESULT_FIELDS: Final = frozenset({"value", "reason", "traces"})
-"""The attributes of the result of a metric."""
 _OF_SAMPLES: Final = frozenset({"single_turn_score", "multi_turn_score"})
 """Methods of Ragas that score a sample, and return no coroutine."""
 
 
 class Results(NamedTuple):
-    """A program, its metrics with the values that they allow, and its experiments.
-
-    The values of a metric are None if they are not known.
-    """
+    """A program, its metrics and its experiments."""
 
     program: Program
-    metrics: Mapping[str, Classes | None]
+    metrics: Metrics
     experiments: Mapping[str, Function]
 
 
@@ -48,9 +44,9 @@ def _conditions(results: Results, test: ast.expr) -> Iterator[Finding]:
     """Yield the result of a metric of Ragas as a condition."""
     tested = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
     made = results.program.values_of(tested) if isinstance(tested, ast.Name) else []
-    scored = [scored_by(each)[0] for each in made]
+    are_results = all(scored_metric(results.program, each, results.metrics) for each in made)
     is_of_ragas = {package for package, _ in results.program.imports.names.values()} == {"ragas"}
-    if is_of_ragas and scored and all(_metric_named(results, each) for each in scored):
+    if is_of_ragas and made and are_results:
         message = "a result is true with any text, and fails with a number: compare its `value`"
         yield Finding(results.program.span(tested), message)
 
@@ -66,9 +62,8 @@ def _awaits(results: Results) -> Iterator[Finding]:
             if all(isinstance(each, ast.Call) and scored_by(each)[1] == "ascore" for each in values):
                 read |= dict.fromkeys(values, isinstance(node.value, ast.Name))
         elif isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            metric, method = scored_by(call)
-            is_of_sample = _is_sample_score(program, call)
-            if is_of_sample or (method == "score" and _metric_named(results, metric)):
+            is_scored = call.func.attr == "score" and scored_metric(program, call, results.metrics)
+            if is_scored or _is_sample_score(program, call):
                 awaited = call.func.attr.replace("score", "ascore")
                 span = program.places.attribute_span(call.func)
                 message = (
@@ -97,20 +92,14 @@ def _is_sample_score(program: Program, call: ast.Call) -> bool:
     return name in _OF_SAMPLES and all(each.name != name for each in program.functions)
 
 
-def _metric_named(results: Results, node: ast.expr | None) -> str | None:
-    """Return the name of the metric that an expression names, if it is one of the program."""
-    is_known = isinstance(node, ast.Name) and results.program.is_global(node)
-    return node.id if is_known and isinstance(node, ast.Name) and node.id in results.metrics else None
-
-
 def _classes_of(results: Results, node: ast.expr) -> Classes:
     """Return the values of the results of metrics that are all that a variable holds; else nothing."""
     found: list[object] = []
     for value in results.program.values_of(node) if isinstance(node, ast.Name) else ():
-        allowed = results.metrics.get(_metric_named(results, scored_by(value)[0]) or "")
-        if allowed is None:
+        metric = scored_metric(results.program, value, results.metrics)
+        if metric is None or metric.classes is None:
             return ()
-        found += allowed
+        found += metric.classes
     return tuple(dict.fromkeys(found))
 
 

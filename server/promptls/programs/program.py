@@ -239,10 +239,13 @@ class Program(SyntaxTree):
         scope = self.scope_of(node).scope_of(node.id)
         return scope is None or (scope is self.scopes[0] and len(self.values_of(node)) == 1)
 
-    def function(self, node: ast.expr) -> Function | None:
+    def named(self, node: ast.expr | None, known: Mapping[str, Found]) -> Found | None:
+        """Return which of the `known` objects of the module an expression names."""
+        return known.get(node.id) if isinstance(node, ast.Name) and self.is_global(node) else None
+
+    def function(self, node: ast.expr | None) -> Function | None:
         """Return the function at the top level that an expression names."""
-        is_known = isinstance(node, ast.Name) and self.is_global(node)
-        return self.top_functions.get(node.id) if is_known and isinstance(node, ast.Name) else None
+        return self.named(node, self.top_functions)
 
 
 def parse_program(text: str, path: Path) -> Program | None:

@@ -30,6 +30,9 @@ PROMPT_PARAMETERS: Final = frozenset(
     {"prompt", "prompt_file", "prompt_path", "prompt_template", "template", "template_file", "template_path"}
 )
 
+RESULT_FIELDS: Final = frozenset({"value", "reason", "traces"})
+"""The attributes of the result of a metric."""
+
 
 class PythonName(NamedTuple):
     """A name that a Python file defines at its top level, with its position in code points."""
