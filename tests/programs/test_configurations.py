@@ -454,6 +454,16 @@ def test_a_misspelled_key_or_variable_of_a_dataset_is_reported(key: str, wrong: 
     assert ("unknown-evaluation-key", wrong) in found(text)
 
 
+def test_a_variable_may_have_the_name_of_its_key() -> None:
+    infer = "infer_cfg = dict(prompt_template=dict(template='Q'), retriever=dict(type=ZeroRetriever))\n"
+    evaluation = "eval_cfg = dict(evaluator=dict(type=E), pred_postproces=dict(type=P))\n"
+    datasets = f"q_datasets = [dict(type=D, {READER}, infer_cfg=infer_cfg, eval_cfg=eval_cfg)]\n"
+    rule = "unknown-evaluation-key"
+    assert found(infer + evaluation + datasets) == [(rule, "dict"), (rule, "pred_postproces")]
+    whole = "infer_cfg = dict(**infer_cfg, inferencer=dict(type=GenInferencer))\n"
+    assert found(infer + whole + evaluation + datasets) == [(rule, "pred_postproces")]
+
+
 def test_the_severity_of_a_wrong_key_is_that_of_the_settings() -> None:
     text = f"{DATASET}q_datasets = [dict(type=D, path='p', reader_cfg=q_reader_cfg, infr_cfg=q_infer_cfg)]\n"
     findings = findings_in_configuration(text, FilesOf(), Project(rules={"unknown-evaluation-key": "hint"}))

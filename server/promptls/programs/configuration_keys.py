@@ -55,10 +55,9 @@ _OF_RUNS: Final[Mapping[str, frozenset[str]]] = {
 
 def _wrong_keys(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the misspelled keys of mappings, and what datasets, and the mappings in them, lack."""
-    variables = dict(tree.named_values)
-    named = [value for name, value in variables.items() if name.endswith("eval_cfg")]
-    evaluations = {id(variables.get(each.id) if isinstance(each, ast.Name) else each) for each in named}
-    inferences = _inferences(tree, variables)
+    named = [value for name, value in tree.named_values if name.endswith("eval_cfg")]
+    evaluations = {id(value) for each in named for value in tree.assigned_to(each)}
+    inferences = _inferences(tree)
     owners = {id(keyword.value): keyword.arg for keyword in tree.keywords}
     # The values of a table become datasets in a loop, which may add keys.
     in_tables = {id(each) for node in tree.all_of(ast.Dict) for each in node.values}
@@ -172,13 +171,13 @@ def _models(tree: ConfigurationTree) -> Iterator[ast.Call]:
     return (each for value in lists for each in value.elts if isinstance(each, ast.Call))
 
 
-def _inferences(tree: ConfigurationTree, variables: Mapping[str, ast.expr]) -> set[int]:
+def _inferences(tree: ConfigurationTree) -> set[int]:
     """Return the ids of the `infer_cfg` of datasets with a retriever of OpenCompass.
 
     With one of the project, an inferencer may not be needed.
     """
-    values = tree.values_at("infer_cfg")
-    calls = [variables.get(each.id) if isinstance(each, ast.Name) else each for each in values]
+    # A value that a variable had before may be a part of the last one.
+    calls = [value for each in tree.values_at("infer_cfg") for value in tree.assigned_to(each)[-1:]]
     return {id(each) for each in calls if isinstance(each, ast.Call) and _has_known_retriever(each)}
 
 
@@ -270,11 +269,11 @@ def _misnamed(tree: ConfigurationTree) -> Iterator[Finding]:
         if not {"type", "abbr"} <= keys or not keys & {*_CONFIGURATIONS}:
             continue
         for keyword in node.keywords:
-            name = keyword.value.id if isinstance(keyword.value, ast.Name) else ""
-            value = tree.only_values.get(name, keyword.value)
-            marks = keys_of(value) if keyword.arg not in {None, *_CONFIGURATIONS} else frozenset[str]()
+            if keyword.arg is None or keyword.arg in _CONFIGURATIONS:
+                continue
+            marks = keys_of(tree.resolved(keyword.value))
             meant = [each for each, own in _CONFIGURATIONS.items() if marks & own and each not in keys]
-            if len(meant) == 1 and not is_typo(keyword.arg or "", meant[0]):
+            if len(meant) == 1 and not is_typo(keyword.arg, meant[0]):
                 message = f"`{keyword.arg}` holds the `{meant[0]}`, which this dataset lacks"
                 yield Finding.suggest(tree.span(keyword), message, meant[0], preferred=True)
 

@@ -86,6 +86,14 @@ class ConfigurationTree(SyntaxTree):
         """The values of the names that are assigned once."""
         return {name: values[0] for name, values in self.variables.items() if len(values) == 1}
 
+    def assigned_to(self, node: ast.expr) -> list[ast.expr]:
+        """Return what is assigned to the variable that an expression is, or the expression itself."""
+        return self.variables.get(node.id, []) if isinstance(node, ast.Name) else [node]
+
+    def resolved(self, node: ast.expr) -> ast.expr:
+        """Return the value of a variable that is assigned once; other expressions unchanged."""
+        return self.only_values.get(node.id, node) if isinstance(node, ast.Name) else node
+
     @cached_property
     def named_values(self) -> list[tuple[str, ast.expr]]:
         """The values of variables and keys, each with the name."""

@@ -225,11 +225,11 @@ def _lost_f(tree: ConfigurationTree) -> Iterator[Finding]:
     imported = {each.asname or each.name for each in tree.all_of(ast.alias)}
     bound = (tree.bound_names | imported) - _formatted_names(tree)
     for written in tree.values_at("prompt", "template"):
-        value = tree.only_values.get(written.id) if isinstance(written, ast.Name) else written
+        value = tree.resolved(written)
         if isinstance(value, ast.JoinedStr) and known:
             yield from _doubled_names(value, bound - known, tree)
         text = text_of(value)
-        if value is None or text is None:
+        if text is None:
             continue
         names = [name for name in _FIELD.findall(text) if name in bound - known]
         if names and known & {*_DOUBLED.findall(text)}:

@@ -76,13 +76,13 @@ def class_problems(tree: ConfigurationTree) -> Iterator[Finding]:
     if not accepted:
         return
     known = {kind: checkout.loader(module, alias.name) for kind, (module, alias) in used.items()}
-    assigned = tree.variables
-    bases = {id(each) for name in assigned.keys() - _listed_names(tree) for each in assigned[name]}
+    names = tree.variables.keys() - _listed_names(tree)
+    bases = {id(each) for name in names for each in tree.variables[name]}
     for call, kind in datasets:
         loader = known.get(kind)
         if loader is not None:
             yield from _wrong_arguments(tree, call, loader, accepted, is_base=id(call) in bases)
-            reader = _reader(assigned, values_of(call)["reader_cfg"])
+            reader = _reader(tree, values_of(call)["reader_cfg"])
             yield from _absent_splits(loader, kind, reader, tree.places)
             yield from _absent_columns(loader, kind, reader, tree.places)
 
@@ -128,11 +128,9 @@ def _datasets(tree: ConfigurationTree) -> Iterator[tuple[ast.Call, str]]:
             yield node, kind.id
 
 
-def _reader(assigned: Mapping[str, list[ast.expr]], value: ast.expr) -> ast.Call | None:
+def _reader(tree: ConfigurationTree, value: ast.expr) -> ast.Call | None:
     """Return the call of `dict` that makes a reader; None if it is not known."""
-    if isinstance(value, ast.Name):
-        named = assigned.get(value.id, [])
-        value = named[0] if len(named) == 1 else value
+    value = tree.resolved(value)
     is_known = isinstance(value, ast.Call) and is_mapping(value) and None not in values_of(value)
     return value if isinstance(value, ast.Call) and is_known else None
 
