@@ -16,10 +16,9 @@ from promptls.security.files import is_file
 from promptls.syntax.python_places import Function, arguments, parameter_names, text_of
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, nearest, odd_keys
+from promptls.workspace.python_experiments import DATASET_MAKERS, makes_dataset
 from promptls.workspace.python_paths import literal_path
 
-_MAKERS: Final = ("load", "stream", "from_pandas")
-"""The methods of the class that return a dataset."""
 _ATTRIBUTES: Final = frozenset({"name", "backend", "data_model"})
 """The attributes of an instance."""
 _SYNONYMS: Final[Mapping[str, str]] = dict.fromkeys(
@@ -53,10 +52,8 @@ def is_dataset(
     `seen` are the expressions that it is the value of.
     """
     match node:
-        case ast.Call(func=function) if program.library_name(function) == "Dataset":
+        case ast.Call() if makes_dataset(node, program.imports):
             return True
-        case ast.Call(func=ast.Attribute(value=owner, attr=attr)) if attr in _MAKERS:
-            return program.library_name(owner) == "Dataset"
         case ast.Call(func=ast.Name() as function):
             made = program.function(function)
             if not isinstance(made, ast.FunctionDef) or made.decorator_list:
@@ -75,7 +72,7 @@ def _method(program: Program, node: ast.Attribute) -> Iterator[Finding]:
         return
     if not isinstance(node.value, ast.Name) or not is_dataset(program, node.value):
         return
-    known = [each for each in dir(Dataset) if each[0] != "_" and each not in _MAKERS]
+    known = [each for each in dir(Dataset) if each[0] != "_" and each not in DATASET_MAKERS]
     meant = _SYNONYMS.get(node.attr) or nearest(node.attr, known)
     is_sure = node.attr in _SYNONYMS or is_close(node.attr, meant or "")
     span, message = program.places.attribute_span(node), f"a dataset has no `{node.attr}`"

@@ -24,12 +24,14 @@ from promptls.syntax.python_places import (
 )
 from promptls.text.positions import Span
 from promptls.workspace.disk import text_on_disk
-from promptls.workspace.python_scopes import PACKAGES, imports_of
+from promptls.workspace.python_scopes import PACKAGES, Imports, imports_of
 
 PROMPT_PARAMETERS: Final = frozenset(
     {"prompt", "prompt_file", "prompt_path", "prompt_template", "template", "template_file", "template_path"}
 )
 
+DATASET_MAKERS: Final = frozenset({"load", "stream", "from_pandas"})
+"""The methods of the class `Dataset` that return a dataset."""
 RESULT_FIELDS: Final = frozenset({"value", "reason", "traces"})
 """The attributes of the result of a metric."""
 
@@ -153,7 +155,7 @@ class _Reader:
             if isinstance(node, ast.FunctionDef):
                 if not required_parameters(node) and (node.name == _LOADER or self._gives_dataset(node)):
                     yield self._defined(node)
-            elif isinstance(node, ast.Assign) and self._is_dataset(node.value):
+            elif isinstance(node, ast.Assign) and makes_dataset(node.value, self._imports):
                 yield from self._assigned(node)
 
     def _gives_dataset(self, node: ast.FunctionDef) -> bool:
@@ -164,20 +166,11 @@ class _Reader:
         returned = [each.value for each in ast.walk(node) if isinstance(each, ast.Return)]
         assigned = _assigned(node)
         return any(
-            any(map(self._is_dataset, assigned.get(each.id, ())))
+            any(makes_dataset(value, self._imports) for value in assigned.get(each.id, ()))
             if isinstance(each, ast.Name)
-            else self._is_dataset(each)
+            else makes_dataset(each, self._imports)
             for each in returned
         )
-
-    def _is_dataset(self, node: ast.expr | None) -> bool:
-        """Return whether a call creates or loads a dataset."""
-        if not isinstance(node, ast.Call):
-            return False
-        function = node.func
-        if isinstance(function, ast.Attribute) and function.attr in {"load", "stream", "from_pandas"}:
-            function = function.value
-        return self._meaning(function) == "Dataset"
 
     def _experiment(self, node: Function, metrics: set[str]) -> PythonExperiment:
         parameters = parameter_names(node)[1:]
@@ -209,7 +202,7 @@ class _Reader:
         for node in ast.walk(self._tree) if self._has_datasets else ():
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
-            if node.func.attr in {"load", "stream"} and self._is_dataset(node):
+            if node.func.attr in {"load", "stream"} and makes_dataset(node, self._imports):
                 name = text_of(node.args[0] if node.args else argument(node, "name"))
                 if name is not None:
                     yield name
@@ -254,6 +247,16 @@ def _paths_in(node: ast.AST, endings: str | tuple[str, ...]) -> Iterator[str]:
         text = text_of(each)
         if text is not None and text.endswith(endings) and "\n" not in text:
             yield text
+
+
+def makes_dataset(node: ast.expr | None, imports: Imports) -> bool:
+    """Return whether an expression is a call that creates or loads a dataset."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in DATASET_MAKERS:
+            return imports.meaning(owner)[1] == "Dataset"
+        case ast.Call(func=function):
+            return imports.meaning(function)[1] == "Dataset"
+    return False
 
 
 def scored_by(node: ast.expr | None) -> tuple[ast.expr | None, str]:
