@@ -48,7 +48,7 @@ Reports a `{field}` in a template of an evaluation prompt that is neither one of
 prints, as `{{ column }}`, before OpenCompass sees it; and a prompt without any field, or whose columns are
 all in the last turn of `BOT`, which chat models write themselves. If no reader names its columns, nothing is
 reported. Of the `input_columns` themselves, it reports typos, and commas in a text. An escaped line break in a
-text without double quotes is reported too. In a configuration in
+text without double quotes is a hint. In a configuration in
 Python, it also reports the prompt of a judge that shows the right answer, and not that of the model.
 
 ## Why is this bad?
@@ -306,7 +306,7 @@ def _unescaped(written: ScalarSource) -> Iterator[Finding]:
     match = None if written.style == '"' else _ESCAPE.search(written.text)
     if match is not None:
         message = "the model gets these two characters: only in double quotes, they are a line break"
-        yield Finding(Span(*match.span()), message)
+        yield Finding(Span(*match.span()), message, severity="hint")
 
 
 def _option_twice(written: ScalarSource) -> Iterator[Finding]:
