@@ -442,7 +442,7 @@ def _files_outside(snapshot: Snapshot, path: str) -> Iterator[str]:
     if template is None:
         return
     settings = template.declarations.settings
-    datasets = (each.dataset for each in (settings.experiments or {}).values())
+    datasets = (each.dataset for each in settings.experiments.values())
     included = (reference.name for reference in template.references)
     for name in filter(None, (settings.samples, *datasets, *included)):
         if not current_scope().allows(Path(path).parent / name):

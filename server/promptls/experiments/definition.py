@@ -99,7 +99,7 @@ def _experiment(
     functions = header.functions or settings.functions
     functions_base = prompt.parent if header.functions else project.root
     dataset = _path_of(base, keys.dataset, prompt)
-    named_metrics = {**settings.metrics, **(header.metrics or {})}
+    named_metrics = {**settings.metrics, **header.metrics}
     judges, embedders = _judging(keys.metrics, named_metrics, project, prompt, base)
     evaluation = evaluation_of(template.source.whole) if template.kind is Kind.EVALUATION else None
     rows = evaluation_rows(template, prompt, dataset, settings.meta_templates) if evaluation else None
@@ -181,7 +181,7 @@ def _content(prompt: Path) -> str:
 
 
 def _declared(prompt: Path, name: str | None, header: Header, project: ProjectFile) -> _Declared:
-    own = header.experiments or {}
+    own = header.experiments
     shared = project.settings.experiments
     if name is None:
         if not own and not shared:

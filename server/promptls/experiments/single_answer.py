@@ -120,7 +120,7 @@ def ask_request(
     template = snapshot.template(path)
     assert template is not None
     header = template.declarations.settings
-    experiment = next(iter((header.experiments or {}).values()), None)
+    experiment = next(iter(header.experiments.values()), None)
     name = model or default_model(snapshot, path)
     project = snapshot.project(path)
     of_project = name in project.settings.models

@@ -87,6 +87,6 @@ def _prompts_with_data(snapshot: Snapshot, path: str) -> Iterator[str]:
         if template is None or Path(path).name not in template.source.text:
             continue
         settings = template.declarations.settings
-        named = (settings.samples, *(each.dataset for each in (settings.experiments or {}).values()))
+        named = (settings.samples, *(each.dataset for each in settings.experiments.values()))
         if any(name and os.path.normpath(Path(prompt).parent / name) == path for name in named):
             yield prompt

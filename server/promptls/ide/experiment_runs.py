@@ -57,7 +57,7 @@ def experiment_names(snapshot: Snapshot, path: str) -> tuple[str, ...]:
     template = snapshot.template(path)
     if template is None or snapshot.kind(path) not in {Kind.PARTS, Kind.OBJECT, Kind.EVALUATION}:
         return ()
-    own = template.declarations.settings.experiments or {}
+    own = template.declarations.settings.experiments
     written = (experiment.name for experiment in experiments_for(snapshot.written, path))
     return tuple(dict.fromkeys([*own, *snapshot.project(path).settings.experiments, *written]))
 
@@ -312,7 +312,7 @@ def prompt_tests(snapshot: Snapshot, path: str) -> ExperimentTests | None:
 def dataset_of(snapshot: Snapshot, path: str, experiment: str) -> Path | None:
     """Return the dataset of an experiment that the file or its project declares; None for one in Python."""
     template = snapshot.template(path)
-    own = (template.declarations.settings.experiments or {}) if template is not None else {}
+    own = template.declarations.settings.experiments if template is not None else {}
     if experiment in own:
         return join_path(Path(path).parent, own[experiment].dataset)
     project = snapshot.project(path)

@@ -555,7 +555,7 @@ def _header_paths(template: Template) -> Iterator[tuple[Span, str]]:
         (("samples",), settings.samples),
         (("functions",), settings.functions),
     ]
-    for name, experiment in (settings.experiments or {}).items():
+    for name, experiment in settings.experiments.items():
         found.append((("experiments", name, "dataset"), experiment.dataset))
         found += [
             (("experiments", name, "metrics", index), metric)

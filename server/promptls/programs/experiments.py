@@ -108,7 +108,7 @@ def _experiments(
             for prompt in (str(folder / name) for folder in program.folders):
                 template: Template | None = snapshot.template(prompt)
                 if template is not None:
-                    own = template.declarations.settings.experiments or {}
+                    own = template.declarations.settings.experiments
                     of_project = snapshot.project(prompt).settings.experiments
                     found = {**own, **{each: None for each in of_project if each not in own}}
                     return (prompt, found) if own else ("", {})

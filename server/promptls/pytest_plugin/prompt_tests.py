@@ -167,7 +167,7 @@ class PromptTests(pytest.File):
         """Yield one test per threshold, in header order."""
         text = self.path.read_text(encoding="utf-8", errors="replace")
         declared: Declarations = Template(Source.of(text)).declarations
-        for name, experiment in (declared.settings.experiments or {}).items():
+        for name, experiment in declared.settings.experiments.items():
             for metric, bound in experiment.thresholds.items():
                 yield ThresholdTest.from_parent(
                     self,

@@ -71,7 +71,7 @@ def evaluation_data(template: Template, path: str) -> EvaluationData:
     if named is not None and (is_file(named) or is_folder(named)):
         found = {name: _split_file(named, split) for name, split in splits.items()}
     test = found.get("test")
-    for experiment in (declared.settings.experiments or {}).values():
+    for experiment in declared.settings.experiments.values():
         test = folder / experiment.dataset
         break
     train = found.get("train")
@@ -328,7 +328,7 @@ def rows_of_other_datasets(snapshot: Snapshot, path: str) -> Iterator[Sample]:
     template = snapshot.template(path)
     if template is None or template.kind is Kind.EVALUATION:
         return
-    experiments = template.declarations.settings.experiments or {}
+    experiments = template.declarations.settings.experiments
     datasets = dict.fromkeys(join_path(Path(path).parent, each.dataset) for each in experiments.values())
     for dataset in list(datasets)[1:]:
         for row in _first_rows(dataset):
@@ -567,7 +567,7 @@ def dataset_path(template: Template, path: str) -> Path | None:
     if template.kind is Kind.EVALUATION:
         test = evaluation_data(template, path).test
         return Path(test) if test else None
-    experiments = template.declarations.settings.experiments or {}
+    experiments = template.declarations.settings.experiments
     for experiment in experiments.values():
         return join_path(Path(path).parent, experiment.dataset)
     return None

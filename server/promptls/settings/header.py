@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
 Engine: TypeAlias = Literal["local", "ray"]
 """Where an experiment asks its models from: this machine, or the nodes of a Ray cluster."""
@@ -145,10 +145,16 @@ class Header(StrictKeys):
     truncation_step: Annotated[int, Field(gt=0)] | None = Field(
         None, description="Truncation removes a multiple of this number of tokens."
     )
-    metrics: dict[str, NamedMetric] | None = Field(
-        None, description="Metrics with options, by the name that experiments use."
+    metrics: dict[str, NamedMetric] = Field(
+        default_factory=dict, description="Metrics with options, by the name that experiments use."
     )
-    experiments: dict[str, ExperimentKey] | None = Field(None, description="Experiments by name.")
+    experiments: dict[str, ExperimentKey] = Field(default_factory=dict, description="Experiments by name.")
+
+    @field_validator("metrics", "experiments", mode="before")
+    @classmethod
+    def _without_value(cls, written: object) -> object:
+        """Read a key without a value as an empty mapping."""
+        return {} if written is None else written
 
     def input_types(self) -> dict[str, str]:
         """Return the JSON Schema types of the inputs; an input that may have several types has none."""

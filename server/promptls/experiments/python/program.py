@@ -255,7 +255,7 @@ def _rows(experiment: PythonExperiment, module: Any, request: RunRequest) -> Ite
             ) from error
     prompt = Path(request.prompt)
     template = Template(source_of(str(prompt), text_on_disk(str(prompt)) or ""))
-    own = list((template.declarations.settings.experiments or {}).values())
+    own = list(template.declarations.settings.experiments.values())
     project = find_project(prompt)
     shared = list(project.settings.experiments.values())
     if own or shared:

@@ -79,7 +79,7 @@ def python_request(request: RunRequest) -> PythonRequest | None:
 
 def _declared(prompt: Path, unsaved: Mapping[str, str]) -> Mapping[str, Any]:
     text = unsaved.get(str(prompt)) or text_on_disk(str(prompt)) or ""
-    return Template(source_of(str(prompt), text)).declarations.settings.experiments or {}
+    return Template(source_of(str(prompt), text)).declarations.settings.experiments
 
 
 def _check_declared(prompt: Path, unsaved: Mapping[str, str]) -> None:

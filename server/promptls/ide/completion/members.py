@@ -46,10 +46,8 @@ def column_names(request: Request) -> tuple[str, ...]:
 
 def _datasets(request: Request) -> tuple[Path, ...]:
     folder = Path(request.path).parent
-    experiments = request.declarations.settings.experiments
-    return tuple(
-        dict.fromkeys(folder / each.dataset for each in (experiments or {}).values() if each.dataset)
-    )
+    experiments = request.declarations.settings.experiments.values()
+    return tuple(dict.fromkeys(folder / each.dataset for each in experiments if each.dataset))
 
 
 @cached_by_file(32)

@@ -43,7 +43,7 @@ def template_paths(request: Request, keyword: str = "include") -> Iterator[Compl
     files are left out.
     """
     settings = request.declarations.settings
-    named = [settings.samples, *(each.dataset for each in (settings.experiments or {}).values())]
+    named = [settings.samples, *(each.dataset for each in settings.experiments.values())]
     seen = {name for name in named if name}
     folders = request.snapshot.search_folders(request.path)
     for rank, folder in enumerate(folders[:3]):
@@ -139,7 +139,7 @@ def metric_items(request: Request) -> Iterator[CompletionItem]:
 
 def named_metrics(request: Request) -> dict[str, NamedMetric]:
     """Return the metrics with options of the project and the file; those of the file come before others."""
-    own = request.declarations.settings.metrics or {}
+    own = request.declarations.settings.metrics
     return {**request.snapshot.project(request.path).settings.metrics, **own}
 
 
@@ -317,7 +317,7 @@ def _samples(request: Request) -> Iterator[CompletionItem]:
 def _dataset_columns(request: Request) -> Iterator[CompletionItem]:
     """Yield the columns of the datasets of the file's experiments."""
     found: dict[str, None] = {}
-    for declared in (request.declarations.settings.experiments or {}).values():
+    for declared in request.declarations.settings.experiments.values():
         known = known_columns(Path(request.path).parent / declared.dataset)
         found |= dict.fromkeys(known.columns)
     yield from name_items(dict.fromkeys(["response", *found]), "column")

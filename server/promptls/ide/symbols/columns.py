@@ -87,7 +87,7 @@ class UsedMetric(NamedTuple):
 
 def used_metrics(snapshot: Snapshot, path: str, template: Template) -> Iterator[UsedMetric]:
     """Yield the metrics of the experiments that can be run on the file at `path`, without duplicates."""
-    known = {**snapshot.project(path).settings.metrics, **(template.declarations.settings.metrics or {})}
+    known = {**snapshot.project(path).settings.metrics, **template.declarations.settings.metrics}
     experiments = experiments_on(snapshot, path, template)
     names = [(name, each.named_in) for each in experiments for name in each.declared.metrics]
     for name, named_in in dict.fromkeys(names):
@@ -144,7 +144,7 @@ def _option_places(
     """Yield the values under `columns` of a named metric, in the file itself or else its settings file."""
     if metric.chosen is None or column not in metric.chosen.columns.values():
         return
-    own = template.declarations.settings.metrics or {}
+    own = template.declarations.settings.metrics
     if metric.named in own:
         for parameter, name in metric.chosen.columns.items():
             span = template.declarations.value_span("metrics", metric.named, "columns", parameter)
@@ -171,7 +171,7 @@ def option_at(snapshot: Snapshot, path: str, offset: int) -> ColumnOption | None
             if each.span.touches(offset):
                 return ColumnOption(metric, each.text, each.span)
         return None
-    for metric, chosen in (template.declarations.settings.metrics or {}).items():
+    for metric, chosen in template.declarations.settings.metrics.items():
         for parameter, name in chosen.columns.items():
             span = template.declarations.value_span("metrics", metric, "columns", parameter)
             bare = bare_span(template, span, name) if span is not None else None

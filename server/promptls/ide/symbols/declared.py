@@ -60,14 +60,14 @@ def named_values(template: Template) -> Iterator[NamedValue]:
         rows = template.declarations.data.get("path")
         if isinstance(rows, str) and rows.endswith(SUFFIXES):  # others are folders or hub datasets
             yield from _named(template, "dataset", rows, ("path",))
-    for experiment, declared in (settings.experiments or {}).items():
+    for experiment, declared in settings.experiments.items():
         keys = ("experiments", experiment)
         yield from _named(template, "dataset", declared.dataset, (*keys, "dataset"))
         for index, name in enumerate(declared.models):
             yield from _named(template, "model", name, (*keys, "models", index))
         for index, name in enumerate(declared.metrics):
             yield from _named(template, "metric", name, (*keys, "metrics", index))
-    for name, metric in (settings.metrics or {}).items():
+    for name, metric in settings.metrics.items():
         yield from _named(template, "metric", metric.use, ("metrics", name, "use"))
         yield from _named(template, "model", metric.model, ("metrics", name, "model"))
 
@@ -88,8 +88,8 @@ def file_beside(path: str, name: str) -> str:
 def named_metric(snapshot: Snapshot, path: str, name: str) -> NamedMetric | None:
     """Return the metric with options that has this name in the file or its project."""
     template = snapshot.template(path)
-    own = template.declarations.settings.metrics if template is not None else None
-    return (own or {}).get(name) or snapshot.project(path).settings.metrics.get(name)
+    own = template.declarations.settings.metrics if template is not None else {}
+    return own.get(name) or snapshot.project(path).settings.metrics.get(name)
 
 
 def metric_file(snapshot: Snapshot, path: str, value: NamedValue) -> tuple[str | None, str]:
@@ -147,7 +147,7 @@ def declared_names(snapshot: Snapshot, path: str) -> Iterator[DeclaredName]:
         for entry in _entries(tree, "metrics"):
             yield from _key(template, entry, "definition")
         experiments = tree.value("experiments") if tree is not None else None
-        for name, experiment in (settings.experiments or {}).items():
+        for name, experiment in settings.experiments.items():
             declared = experiments.value(name) if isinstance(experiments, Mapping) else None
             for entry in _entries(declared, "thresholds"):
                 yield from _key(template, entry, "threshold", tuple(experiment.metrics))

@@ -253,7 +253,7 @@ class ExperimentPlace(NamedTuple):
 
 def experiments_on(snapshot: Snapshot, path: str, template: Template) -> Iterator[ExperimentPlace]:
     """Yield the experiments of the file at `path`, then those of its settings that can be run on it."""
-    own = template.declarations.settings.experiments or {}
+    own = template.declarations.settings.experiments
     yield from (ExperimentPlace(each, path) for each in own.values() if each.dataset)
     project = snapshot.project(path)
     if project.path is None or not project.settings.experiments or snapshot.kind(path) not in _RUN:

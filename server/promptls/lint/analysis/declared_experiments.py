@@ -83,7 +83,7 @@ def place_in_data(path: Path, place: FilePlace | None, message: str) -> RelatedI
 
 def declared_experiments(file: File) -> Iterator[DeclaredExperiment]:
     """Yield the experiments that the file itself declares, in order."""
-    for name, declared in (file.template.declarations.settings.experiments or {}).items():
+    for name, declared in file.template.declarations.settings.experiments.items():
         yield DeclaredExperiment(name, declared, join_path(Path(file.path).parent, declared.dataset))
 
 
@@ -135,7 +135,7 @@ class WrongOption(NamedTuple):
 
 def named_metrics(file: File) -> dict[str, NamedMetric]:
     """Return the metrics with options that the file can use: its own, and those of its project."""
-    own = file.template.declarations.settings.metrics or {}
+    own = file.template.declarations.settings.metrics
     return {**file.project.metrics, **own}
 
 

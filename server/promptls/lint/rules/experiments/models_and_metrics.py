@@ -209,7 +209,7 @@ def unknown_model(file: File) -> Iterator[Finding]:
             problem = model_problem(name, file.project, Path(file.path).parent)
             if span is not None and problem is not None:
                 yield problem.finding(file, span)
-    for name, metric in (file.template.declarations.settings.metrics or {}).items():
+    for name, metric in file.template.declarations.settings.metrics.items():
         for key, problem in metric_models(metric, file.project):
             span = file.template.declarations.value_span("metrics", name, key)
             if span is not None:
@@ -300,7 +300,7 @@ def retired_model(file: File) -> Iterator[Finding]:
     ]
     named += [
         (declarations.value_span("metrics", name, "model"), metric.model)
-        for name, metric in (declarations.settings.metrics or {}).items()
+        for name, metric in declarations.settings.metrics.items()
         if metric.model is not None
     ]
     for span, name in named:
@@ -353,7 +353,7 @@ def unknown_metric(file: File) -> Iterator[Finding]:
             span = _key_span(file, ("experiments", experiment.name, "thresholds"), threshold)
             if span is not None:
                 yield wrong.finding(file, span)
-    for name, metric in (settings.metrics or {}).items():
+    for name, metric in settings.metrics.items():
         yield from _in_named(file, name, metric, folder)
         meant = next((each for each in sorted(used - named.keys()) if is_typo(name, each)), None)
         span = _key_span(file, ("metrics",), name)

@@ -258,7 +258,7 @@ def _of_project(file: File) -> Iterator[Finding]:
     """Yield the inputs for which the project's experiments have no column, at their declarations."""
     inputs = {key.name: key.span for key in file.template.declarations.inputs}
     project = file.snapshot.project(file.path)
-    own = file.template.declarations.settings.experiments or {}
+    own = file.template.declarations.settings.experiments
     if not inputs or project.path is None:
         return
     for name, declared in project.settings.experiments.items():
