@@ -43,7 +43,7 @@ def test_a_file_with_errors_is_named_and_left(folder: Path, capsys: pytest.Captu
     assert (folder / "a.yml.j2").read_text() == LAID_OUT
     assert (folder / "b.yml.j2").read_text() == BROKEN
     shown = capsys.readouterr()
-    assert "left as it is: expected `}}`" in shown.err
+    assert "not changed: expected `}}`" in shown.err
     assert "at b.yml.j2:2:12" in shown.err
 
 
@@ -67,7 +67,7 @@ def test_a_read_only_file_is_left_and_a_second_name_kept(
 
     assert main(["format", "a.yml.j2", "b.yml.j2"]) == 1
 
-    assert "left as it is: the file is read-only\n" in capsys.readouterr().err
+    assert "not changed: the file is read-only\n" in capsys.readouterr().err
     assert (folder / "a.yml.j2").read_text() == "- name:  a\n  content: b\n"
     assert (folder / "c.yml.j2").read_text() == "- name: b\n  content: b\n"
 

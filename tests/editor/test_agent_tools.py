@@ -94,7 +94,7 @@ def test_agent_mode_runs_experiments_with_consent_and_compares_and_reads_their_r
     answer_dialog(workbench, "triage_v2.yml.j2", f"{ROWS} rows;", "Yes")
     answer_dialog(workbench, "triage_v2.yml.j2", "1 call to make", "Cancel")
     first, second = sorted(path.stem for path in (project / "experiments").glob("*.csv"))
-    expect(workbench.line(f"{ROWS} rows; {ROWS} calls to make, 0 answered before")).to_be_visible()
+    expect(workbench.line(f"{ROWS} rows; {ROWS} calls to make, 0 already answered")).to_be_visible()
     expect(workbench.line(f"{first}: {ROWS} rows: labels_exact_match")).to_be_visible()
     expect(workbench.line(f"table: experiments/{second}.csv")).to_be_visible()
     expect(workbench.line("Canceled")).to_be_visible()

@@ -46,7 +46,7 @@ async def test_a_data_set_is_made_of_documents(code: Editor, server: ModelServer
     arguments = arguments_of(code, server)
     planned = await code.command("generateDataset", **arguments, onlyPlan=True)
     assert (planned.rows, planned.calls) == (4, 4)
-    assert planned.message == "4 queries; 4 calls to make, 0 answered before"
+    assert planned.message == "4 queries; 4 calls to make, 0 already answered"
     assert server.requests == []
 
     made = await code.command("generateDataset", **arguments)

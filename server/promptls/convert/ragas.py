@@ -176,7 +176,7 @@ def read_saved_file(mapping: Mapping[str, Any]) -> SavedPrompt:
     """Return the contents of the file; raises UserError if Ragas cannot load it."""
     if form_of(mapping) is None:
         raise UserError(
-            "the file is none that Ragas saves",
+            "the file is not one that Ragas saves",
             remedy="it has `original_hash`, `type: Prompt`, or `metric_type` and `prompt`",
         )
     try:

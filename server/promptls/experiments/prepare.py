@@ -285,7 +285,7 @@ def _retry(request: RunRequest) -> _Opened:
     header = manifest_of(run.manifest)
     if request.complete and is_of_examples(run.rows_chosen):
         raise UsageError(
-            f"{run.name} went over the prompt's examples, and not over rows of a dataset",
+            f"{run.name} ran on the prompt's examples, not on rows of a dataset",
             FilePlace(run.results),
             "run all rows: leave out `--complete`",
         )

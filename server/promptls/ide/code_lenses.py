@@ -51,7 +51,7 @@ def progress_text(done: int, total: int, rate: float | None, left: float | None)
 def plan_text(planned: Planned) -> str:
     """Return the plan in one sentence: `12 of 50 rendered prompts are changed by the edit; 12 calls, …`."""
     texts = [plural(planned.rows, "row") if planned.changed is None else changed_text(planned)]
-    texts.append(f"{plural(planned.calls, 'call')} to make, {planned.cached} answered before")
+    texts.append(f"{plural(planned.calls, 'call')} to make, {planned.cached} already answered")
     cost = planned.longest_cost if planned.longest_cost is not None else planned.prompt_cost
     if cost is not None:
         texts.append(f"about {in_dollars(cost)}" if cost else "free")

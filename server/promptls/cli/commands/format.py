@@ -142,7 +142,7 @@ def _report(files: Sequence[FormattedFile], arguments: argparse.Namespace) -> No
             else:
                 print(f"{'would format' if only_look else 'formatted'} {printed_path(file.path)}")
         elif file.outcome == "refused":
-            error(f"left as it is: {file.reason}", file.place, "fix it, and format again")
+            error(f"not changed: {file.reason}", file.place, "fix it, and format again")
     print(_conclusion(files, only_look=only_look), file=sys.stderr if arguments.diff else sys.stdout)
 
 
@@ -176,7 +176,7 @@ def _format_input(arguments: argparse.Namespace) -> int:
     file = _format(workspace.snapshot, path)
     changed = file.outcome == "formatted"
     if file.outcome == "refused":
-        error(f"left as it is: {file.reason}", file.place, "fix it, and format again")
+        error(f"not changed: {file.reason}", file.place, "fix it, and format again")
     if arguments.diff and changed:
         write_document(diff(for_terminal_line(arguments.stdin_filename), text, file.after))
     elif not arguments.check and not arguments.diff:

@@ -259,7 +259,7 @@ def _heading(ready: PreparedGeneration) -> list[str]:
 def _calls(planned: Planned) -> str:
     estimate = f"{plural(planned.calls, 'call')}, about {plural(planned.tokens, 'input token')}"
     if planned.cached:
-        estimate += f", {planned.cached:,} answered before"
+        estimate += f", {planned.cached:,} already answered"
     if planned.longest_cost is not None:
         estimate += f", at most {in_dollars(planned.longest_cost)} without second tries"
     elif planned.prompt_cost is not None:

@@ -137,7 +137,7 @@ class _Watch:
 
 
 def _plan_text(planned: Planned) -> str:
-    return f"{planned.rows} queries; {planned.calls} calls to make, {planned.cached} answered before"
+    return f"{planned.rows} queries; {planned.calls} calls to make, {planned.cached} already answered"
 
 
 async def key_variables(

@@ -170,7 +170,7 @@ _KINDS: Final[Mapping[type, str]] = {str: "a text", list: "a list", dict: "a map
 def _inputs_of_another_type(file: File) -> Iterator[Finding]:
     """Yield the only value of an input without a schema that is a text, a list or a mapping beside others."""
     declarations = file.template.declarations
-    for key in declarations.inputs or ():
+    for key in declarations.inputs:
         examples = [] if key.schema else [each for each in declarations.examples if key.name in each.data]
         kinds = [type(each.data[key.name]) for each in examples]
         usual = Counter(kinds).most_common(1)[0][0] if kinds else str
