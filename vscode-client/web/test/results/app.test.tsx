@@ -86,7 +86,7 @@ it("says why the results cannot be read, below the results that are there", asyn
     show(view([run("first")]), "Overview");
     fail("the table of the run does not exist");
   });
-  expect(textOf('[role="alert"]')).toBe("The table of the run is gone");
+  expect(textOf('[role="alert"]')).toBe("The table of the run does not exist");
   expect(textOf("h1")).toBe("main");
 });
 
