@@ -108,7 +108,7 @@ def test_a_run_that_is_cancelled_here_keeps_its_finished_rows(page: Page, folder
     page.get_by_role("button", name="Run again", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Run", exact=True).click()
     page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_role("alert")).to_contain_text("its finished rows are kept")
+    expect(page.get_by_role("alert")).to_contain_text("its finished rows are stored")
     assert unfinished_run(folder.results)
     page.get_by_role("button", name="Dismiss").click()
     expect(page.get_by_role("alert")).to_have_count(0)
