@@ -378,3 +378,12 @@ def test_a_superseded_role_is_marked() -> None:
 
     assert found is not None
     assert [item.label for item in found.items if item.is_deprecated] == ["function"]
+
+
+def test_placeholders_do_not_offer_the_word_that_is_typed() -> None:
+    text = "- name: a\n  content: |\n    {% for note in notes %}{{ note }}{{ no<CURSOR> }}{% endfor %}\n"
+
+    found = labels(text, render=True)
+
+    assert "note" in found
+    assert "no" not in found

@@ -187,7 +187,7 @@ class Request:
     @cached_property
     def data(self) -> dict[str, Any]:
         """The preview data: the selected sample, else the file's first sample, else the first example."""
-        if self.latest is not None:
+        if self.latest is not None and self.latest.sample.kind not in {"placeholders", "branch"}:
             return self.latest.sample.data
         try:
             samples = file_samples(self.template, self.path)
