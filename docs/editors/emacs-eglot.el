@@ -2,7 +2,7 @@
 ;; put this into ~/.emacs.d/init.el.  -*- lexical-binding: t -*-
 
 (defun promptls-indent-line ()
-  "Indent a new line as the YAML above goes on; TAB moves below the next word above."
+  "Indent a new line to continue the YAML above; TAB aligns it with the next word above."
   (if (eq this-command 'indent-for-tab-command)
       (indent-relative)
     (indent-line-to

@@ -2,7 +2,7 @@
 
 vim.filetype.add({ pattern = { [".*%.ya?ml%.j2"] = "promptls" } })
 
--- Indents a new line as the YAML above goes on.
+-- Indents a new line to continue the YAML above.
 function _G.promptls_indent()
   local number = vim.fn.prevnonblank(vim.v.lnum - 1)
   local line = vim.fn.getline(number)

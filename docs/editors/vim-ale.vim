@@ -38,7 +38,7 @@ command! PromptPreview call PromptlsExecute('promptls.preview', {})
 command! PromptAsk call PromptlsExecute('promptls.ask', {})
 command! -nargs=1 PromptRun call PromptlsExecute('promptls.runExperiment', {'experiment': <q-args>})
 
-" Indent a new line as the YAML above goes on.
+" Indent a new line to continue the YAML above.
 function! PromptlsIndent() abort
   let l:number = prevnonblank(v:lnum - 1)
   let l:line = getline(l:number)

@@ -47,7 +47,7 @@ def test_new_lines_and_the_tabulator_indent_as_yaml_needs_it(editor: Editor) -> 
 
 
 @pytest.mark.parametrize("editor", ["emacs-eglot.el", "emacs-lsp-mode.el"], indirect=True)
-def test_a_new_line_is_indented_as_the_yaml_above_goes_on(editor: Editor) -> None:
+def test_a_new_line_is_indented_to_continue_the_yaml(editor: Editor) -> None:
     part = "- name: end\n  role: user\n  content: |\n    Hello: {{ tone }}\n\n    - one\n    - two\n    "
     assert editor.run("typing") == editor.text + part
 

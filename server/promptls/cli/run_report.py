@@ -133,7 +133,7 @@ def print_run(run: RunSummary, thresholds: Mapping[str, float] | None = None) ->
     _print_unscored(run)
     if run.rows <= SHOWN_ANSWERS:
         _print_answers(run)
-    _print_not_good(run)
+    _print_bad_answers(run)
     print(_taken(run))
     if run.cached >= run.rows:
         print(paint("all answers are from the cache: `--fresh` asks the model again", "dim"))
@@ -246,14 +246,14 @@ def _print_unscored(run: RunSummary) -> None:
         print(paint(f"ask for them again: promptls run --retry-errors {run.name}", "dim"))
 
 
-def _print_not_good(run: RunSummary) -> None:
+def _print_bad_answers(run: RunSummary) -> None:
     """Print the first answers with bad scores of a metric, with its reasons."""
     from promptls.experiments.verdicts import failed_rows
 
     found = [row for row in failed_rows(run) if not row.is_error]
     if not found:
         return
-    print("what to look at:")
+    print("rows to look at:")
     for row in found[:SHOWN_ERRORS]:
         print(f"  row {row.number} (id {row.cells['id']}): {shorten_line(row.message, MAX_CHARACTERS)}")
         if run.rows > SHOWN_ANSWERS and (answer := row.cells.get("response")):

@@ -209,7 +209,7 @@ def _imported(snapshot: Snapshot, path: str, template: Template, binding: Bindin
 
 
 def imported_template(snapshot: Snapshot, path: str, statement: Statement) -> str | None:
-    """Return the file that a tag names with a text; None if there is none."""
+    """Return the file that a tag names in quotes, or None."""
     node = statement.template
     if not isinstance(node, Constant) or not isinstance(node.value, str):
         return None

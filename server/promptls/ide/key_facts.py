@@ -41,7 +41,7 @@ _SCHEMA_FACTS: Final = (
     ("maximum", "number", "The maximum of a number."),
     ("pattern", "text", "A regular expression that a text must match."),
     ("format", "text", "The format of a text, such as `date` or `email`."),
-    ("anyOf", "list of mappings", "Schemas, one of which must match."),
+    ("anyOf", "list of mappings", "Schemas; at least one must match."),
     ("const", "any value", "The only allowed value."),
 )
 SCHEMA_KEYS: Final = table(*(optional(*fact) for fact in _SCHEMA_FACTS))

@@ -86,7 +86,7 @@ def _set_fields(program: Program) -> Iterator[Finding]:
 
 
 def _misnamed_score(program: Program, call: ast.Call) -> Iterator[Finding]:
-    """Yield a method of a metric whose words are those of another one in a different order."""
+    """Yield a method of a metric whose name has the words of another one in a different order."""
     name = last_name(call.func)
     meant = _METHODS.get(tuple(sorted(name.split("_"))), name)
     if meant != name and isinstance(call.func, ast.Attribute):

@@ -121,7 +121,7 @@ def _unpacked(file: File) -> Iterator[Finding]:
             source = loop.expressions[0]
             elements = mappings_in(lists.get(source.name, source) if isinstance(source, Name) else source)
             if elements and isinstance(loop.targets[0], Collection):
-                message = "the elements are mappings, of which these variables get the keys"
+                message = "the elements are mappings, and unpacking one gives its keys"
                 yield Finding(source.span.shifted(located.start + start), message)
 
 
