@@ -32,6 +32,8 @@ export const comparison = computed<RunComparison | undefined>(() =>
 export const notes = computed<Notes>(() =>
   run.value === undefined ? {} : (kept.value[run.value.path] ?? run.value.notes),
 );
+/** The number of changes to notes that are stored. */
+export const storedNotes = signal(0);
 /** Whether cells show several lines. */
 export const isWrapped = signal(false);
 /** The height of a table row in pixels. */
@@ -174,6 +176,7 @@ export async function saveNote(place: number, thumb: Thumb | null, text: string)
     const number = lastNote;
     kept.value = { ...kept.value, [path]: { ...notes.value, [String(place)]: { thumb, text } } };
     const answer = await live.note(path, place, thumb, text);
+    storedNotes.value += 1;
     // The answer to an earlier change does not include the later one.
     if (number === lastNote) {
       kept.value = { ...kept.value, [path]: answer.notes };

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { errorMessage } from "../shared/errorMessage";
 import type { Row, RowFilter } from "../wire/results";
-import { notes, source } from "./store";
+import { source, storedNotes } from "./store";
 
 export const PAGE = 100;
 /** The number of cached pages. */
@@ -21,8 +21,8 @@ export interface FoundRows {
 
 export function useRows(run: string, filter: RowFilter): FoundRows {
   const [, redraw] = useState(0);
-  // The answer may depend on which rows have a note.
-  const noted = filter.noted === true ? Object.keys(notes.value).join() : "";
+  // Rows with a note are known when their notes are stored, which is after the page shows them.
+  const noted = filter.noted === true ? storedNotes.value : 0;
   const key = JSON.stringify([run, filter, noted]);
   const cache = useRef<{
     key: string;

@@ -4,11 +4,12 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, expect, it } from "vitest";
 
-import type { Source } from "../../src/results/source";
-import { source } from "../../src/results/store";
+import type { Live, Source } from "../../src/results/source";
+import { saveNote, show, source } from "../../src/results/store";
 import { type FoundRows, useRows } from "../../src/results/useRows";
 import type { RowFilter } from "../../src/wire/results";
 import { mount, unmount } from "../page";
+import { run, view } from "./pieces";
 
 const queries: RowFilter[] = [];
 
@@ -40,4 +41,33 @@ it("does not answer a query with the rows of an earlier render", async () => {
   });
   await expect.poll(() => rendered.at(-1)?.total).toBe(0);
   expect(queries).toEqual([{}, { search: "nothing" }]);
+});
+
+it("finds a row with a note after the note is stored", async () => {
+  const stored: number[] = [];
+  let store = (): void => undefined;
+  source.value = {
+    rows: () => Promise.resolve({ total: stored.length, start: 0, rows: [] }),
+    live: {
+      note: (_run, place, thumb, text) =>
+        new Promise((resolve) => {
+          store = () => {
+            stored.push(place);
+            resolve({ notes: { [String(place)]: { thumb, text } } });
+          };
+        }),
+    } as Partial<Live> as Live,
+  } as Partial<Source> as Source;
+  let total: number | undefined;
+  function Rows() {
+    ({ total } = useRows("/results/first.csv", { noted: true }));
+    return null;
+  }
+  show(view([run("first")]));
+  const saved = saveNote(1, "down", "");
+  await mount(<Rows />);
+  await expect.poll(() => total).toBe(0);
+  store();
+  await saved;
+  await expect.poll(() => total).toBe(1);
 });
