@@ -70,7 +70,7 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
 
     Any name that is not declared may be an input. It is a typo if it is only read inside of the loop, and if it is
     similar to an unread variable of the loop or an abbreviation of it. If the variable is read too, the name
-    must have a letter more or less, and be read once, with an attribute. The plural of a variable, the only name in
+    must differ from it in case only, or have a letter more or less and be read once, with an attribute. The plural of a variable, the only name in
     the loop whose attributes are read, the singular of the list, and the abbreviation of a variable that is read
     too, are less certain.
     """
@@ -93,6 +93,7 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
         similar = {name for name in like(binding.name) if _is_like(name, binding.name, shortest)}
         if binding in read:
             certain, possible = _typos_of_read(file, binding, unknown, similar)
+            certain |= {name for name in like(binding.name) if name.casefold() == binding.name.casefold()}
         else:
             certain, possible = similar, _plurals_of_element(binding, unknown) - looped_names(file.chunks)
         if is_unread:

@@ -96,6 +96,8 @@ from promptls.text.suggest import typos_among
 from promptls.workspace.contract import function_names, names_handed_on
 
 _MIN_LENGTH: Final = 5
+_MIN_LENGTH_IN_OTHER_CASE: Final = 3
+"""The minimum length of names that only differ in case."""
 _MIN_LIMIT: Final = 2
 """The minimum number in brackets that may be meant as that of all items."""
 _MIN_USES: Final = 2
@@ -253,7 +255,7 @@ def _names(file: File) -> Iterator[Finding]:
     similar = {
         name: others
         for name in names.input_names
-        if (others := [other for other in like(name) if is_like(name, other, _MIN_LENGTH)])
+        if (others := [other for other in like(name) if _is_similar(name, other)])
     }
     if not similar:
         return
@@ -270,6 +272,12 @@ def _names(file: File) -> Iterator[Finding]:
             yield from _misspelled_twin(
                 file, reference, [each for each in similar[name] if each not in passed]
             )
+
+
+def _is_similar(name: str, other: str) -> bool:
+    if len(name) >= _MIN_LENGTH_IN_OTHER_CASE and name != other and name.casefold() == other.casefold():
+        return not name.isupper()  # a constant, such as the default of the other
+    return is_like(name, other, _MIN_LENGTH)
 
 
 def _unknown_name(reference: NameReference, meant: str, severity: Severity | None = None) -> Finding:
@@ -292,7 +300,8 @@ def _is_established(file: File, name: str, typo: NameReference) -> bool:
     """Return whether a name is used often enough for another to be a typo of it, and could be used there."""
     names = file.template.names
     uses = len(list(names.references_of(name))) + (name in names.bound_names("set"))
-    if uses < (1 if is_camel_case_of(typo.name, name) else _MIN_USES):
+    is_usual_form = is_camel_case_of(typo.name, name) and name == name.lower()
+    if uses < (1 if is_usual_form else _MIN_USES):
         return False
     if typo.how == "call" and name not in names.called_names:
         return False
