@@ -179,6 +179,8 @@ def render_failure(error: Exception, environment: Environment, loader: FolderLoa
 
 NO_NAMESPACE: Final = "non-namespace"
 """What Jinja says of an attribute that is set of anything else, such as all data."""
+NO_CALLER: Final = "No caller defined"
+"""What Jinja says of a macro that reads its `caller` and is not called by a `call` block."""
 _REMEDIES: Final = {
     "'builtin_function_or_method' object": (
         ". In Jinja `mapping.items`, `.keys`, `.values`, … are methods, also where the data have a key of "
@@ -197,6 +199,8 @@ def _message_of(error: Exception, environment: Environment, loader: FolderLoader
         return _not_found(error, loader)
     if isinstance(error, UndefinedError) and "has no" in str(error):
         return f"{error}. Give the value the shape that the template expects, or guard it with `is defined`."
+    if isinstance(error, UndefinedError) and NO_CALLER in str(error):
+        return f"{error}: this macro must be called by a block, `{{% call … %}}`, and not by `{{{{ … }}}}`."
     if isinstance(error, UndefinedError):
         return f"{error}. Pass it in the template data, or guard it with `{{% if … %}}` or `| default(…)`."
     if isinstance(error, RecursionError):

@@ -169,7 +169,7 @@ def binding_of(names: FileNames, name: str) -> Binding | None:
 
 def names_in_scope(names: FileNames, offset: int) -> frozenset[str]:
     """Return the names that the file has bound before a place and that are in scope there."""
-    return frozenset(name for scope in names.scopes_before(offset).scopes for name in scope.bound)
+    return frozenset(name for scope in names.scopes_before(offset).visible_scopes() for name in scope.bound)
 
 
 def out_of_scope(file: File, binding: Binding, read: Span) -> str:

@@ -117,23 +117,38 @@ def _reduce(steps: list[PlacedStep]) -> Outline:
 
 
 def _loose(steps: Iterable[Zone | scopes.NameEvent]) -> frozenset[int]:
-    """Return the indexes of the block tags whose partner is not among the steps."""
+    """Return the indexes of the block tags that cannot be merged.
+
+    The partners of such tags are not among the steps, or the block is isolated from what is around it, or
+    contains a block that is.
+    """
     loose: list[int] = []
-    stack: list[tuple[str, list[int]]] = []
+    stack: list[_Open] = []
     for index, step in enumerate(steps):
         if not isinstance(step, scopes.NameEvent):
             continue
         if step.action == "open":
-            stack.append((step.name, [index]))
-        elif step.action == "middle" and stack and stack[-1][0] in {"if", "for"}:
-            stack[-1][1].append(index)
-        elif step.action == "close" and stack and stack[-1][0] == step.name:
-            stack.pop()
+            stack.append(_Open(step.name, [index], step.detail == scopes.ISOLATED))
+        elif step.action == "middle" and stack and stack[-1].keyword in {"if", "for"}:
+            stack[-1].tags.append(index)
+        elif step.action == "close" and stack and stack[-1].keyword == step.name:
+            closed = stack.pop()
+            if closed.is_loose:
+                loose += [*closed.tags, index]
+                stack[-1:] = [each._replace(is_loose=True) for each in stack[-1:]]
         else:
-            loose += [index for _, indices in stack for index in indices]
+            loose += [index for each in stack for index in each.tags]
             stack.clear()
             loose.append(index)
-    return frozenset([*loose, *(index for _, indices in stack for index in indices)])
+    return frozenset([*loose, *(index for each in stack for index in each.tags)])
+
+
+class _Open(NamedTuple):
+    """A block that is open: the indexes of its tags, and whether they cannot be merged."""
+
+    keyword: str
+    tags: list[int]
+    is_loose: bool
 
 
 class FileNames:

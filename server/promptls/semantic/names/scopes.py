@@ -13,12 +13,15 @@ from promptls.text.positions import Span
 
 _BODY_NAMES: Final = {"for": ("loop",), "macro": ("caller", "varargs", "kwargs"), "block": ("super",)}
 
+ISOLATED: Final = "isolated"
+"""The detail of a block that does not see the variables of the blocks around it."""
+
 
 class NameEvent(NamedTuple):
     """A step in a chunk's names, in order: `read`, `bind`, `open`, `middle` or `close`.
 
     `name` is the variable, or the keyword of the block; `detail` is how it is read (`call`,
-    `attribute`, or empty) or bound (`set`, `for`, `macro`, `import`, `with`, `parameter`).
+    `attribute`, or empty) or bound (`set`, `for`, `macro`, `import`, `with`, `parameter`), or `ISOLATED`.
     `bound` contains what a block binds for its body. Spans count from the chunk's start.
     """
 
@@ -72,7 +75,8 @@ def _statement_events(statement: Statement) -> Iterator[NameEvent]:
         own = () if keyword == "set" else targets
         parameters = tuple((item.name, item.span, "parameter") for item in statement.parameters)
         implied = tuple((name, Span(0, 0), "implied") for name in _BODY_NAMES.get(keyword, ()))
-        yield NameEvent("open", keyword, statement.keyword_span, bound=(*own, *parameters, *implied))
+        detail = ISOLATED if keyword == "block" and not statement.is_scoped else ""
+        yield NameEvent("open", keyword, statement.keyword_span, detail, (*own, *parameters, *implied))
     yield from _reads_inside(statement)
 
 
@@ -170,12 +174,16 @@ def place_binding(scoped: ScopedBinding) -> Binding:
 
 
 class _Scope:
-    """An open block that is a scope, or the file itself."""
+    """An open block that is a scope, or the file itself.
 
-    __slots__ = ("bound", "keyword")
+    Blocks inside one that is isolated see only its names and those of the file.
+    """
 
-    def __init__(self, keyword: str) -> None:
+    __slots__ = ("bound", "is_isolated", "keyword")
+
+    def __init__(self, keyword: str = "", *, is_isolated: bool = False) -> None:
         self.keyword = keyword
+        self.is_isolated = is_isolated
         self.bound: Bound = {}
 
 
@@ -208,10 +216,18 @@ class Resolver:
     """
 
     def __init__(self, late: Bound | None = None) -> None:
-        self.scopes = [_Scope("")]
+        self.scopes = [_Scope()]
         self.blocks: list[str] = []
         self._ifs: list[_If] = []
         self._late: Final[Bound] = late or {}
+
+    def visible_scopes(self) -> Iterator[_Scope]:
+        """Yield the scopes whose names are visible here, from the innermost to that of the file."""
+        for scope in reversed(self.scopes):
+            yield scope
+            if scope.is_isolated:
+                yield self.scopes[0]
+                return
 
     def references(self, chunk: Chunk, start: int) -> Iterator[NameReference]:
         """Advance over the chunk that begins at offset `start`; yield its resolved references, in order."""
@@ -226,7 +242,7 @@ class Resolver:
     def meaning(self, name: str) -> tuple[Binding | None, bool]:
         """Return the binding that a name refers to here, or None, and whether that is certain."""
         found: Binding | None = None
-        for scope in reversed(self.scopes):
+        for scope in self.visible_scopes():
             known = scope.bound.get(name)
             if known is not None:
                 found = found or place_binding(known)
@@ -238,7 +254,7 @@ class Resolver:
 
     def is_bound(self, name: str) -> bool:
         """Return whether a name certainly refers to a binding of the file here."""
-        for scope in self.scopes:
+        for scope in self.visible_scopes():
             known = scope.bound.get(name)
             if known is not None and known[1]:
                 return True
@@ -270,7 +286,7 @@ class Resolver:
             self._ifs.append(_If(dict(self.scopes[-1].bound)))
         if event.name not in _SCOPES:
             return
-        scope = _Scope(event.name)
+        scope = _Scope(event.name, is_isolated=event.detail == ISOLATED)
         for name, span, kind in event.bound:
             scope.bound[name] = (Binding(name, span, kind), True, start)
         self.scopes.append(scope)

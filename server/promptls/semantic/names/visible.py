@@ -37,7 +37,7 @@ def visible_at(template: Template, offset: int) -> Visible:
     resolver = template.names.scopes_before(located.start + inside)
     bindings: dict[str, Binding] = {}
     depths: dict[str, int] = {}
-    for depth, scope in enumerate(reversed(resolver.scopes)):
+    for depth, scope in enumerate(resolver.visible_scopes()):
         for name, binding in scope.bound.items():
             if name not in bindings:
                 bindings[name], depths[name] = place_binding(binding), depth

@@ -163,7 +163,8 @@ class Statement:
 
     `targets` are the names that the tag binds (`set`, `for`, `with`, an import's alias);
     `expressions` are those that it reads, in source order; `name` is what it defines (`macro`, `block`) or
-    ends (`endblock`), or the import's alias; `template` is what it includes, imports or extends.
+    ends (`endblock`), or the import's alias; `template` is what it includes, imports or extends;
+    `is_scoped` is whether a `block` sees the variables of the loops around it.
     """
 
     keyword: str
@@ -178,6 +179,7 @@ class Statement:
     with_context: bool = False
     ignore_missing: bool = False
     opens_block: bool = False
+    is_scoped: bool = False
     loop_test: Expression | None = None
 
     @property

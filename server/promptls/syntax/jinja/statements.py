@@ -279,9 +279,12 @@ def _filter(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Stateme
 
 def _block(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
     name, name_span = read_defined_name(parser, "the block's name")
+    is_scoped = parser.skip_name("scoped")
     while parser.skip_name("scoped", "required"):
         pass
-    return nodes.Statement(keyword, span, name=name, name_span=name_span, opens_block=True)
+    return nodes.Statement(
+        keyword, span, name=name, name_span=name_span, opens_block=True, is_scoped=is_scoped
+    )
 
 
 def _one_expression(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:

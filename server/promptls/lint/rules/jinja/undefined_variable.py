@@ -97,7 +97,7 @@ from promptls.lint.rule import (
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import BINDING_KINDS, GLOBALS, Binding, NameReference
-from promptls.semantic.names.template_names import statement_at
+from promptls.semantic.names.template_names import placed_statement_at, statement_at
 from promptls.semantic.parts import OpenBlock
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -132,11 +132,13 @@ def undefined_variable(file: File) -> Iterator[Finding]:
     if importer is not None:
         yield from _without_data(file, importer)
         return
+    in_blocks = [*_in_isolated_blocks(file)]
+    yield from in_blocks
     misspelled = [*typos_of_loop_variables(file)]
-    of_loops = {each.reference.span for each in misspelled}
+    known = {each.reference.span for each in misspelled} | {each.span for each in in_blocks}
     for reference, meant, elsewhere in undeclared_references(file):
         name = reference.name
-        if reference.span in of_loops:
+        if reference.span in known:
             continue
         if elsewhere is not None:
             message = out_of_scope(file, elsewhere, reference.span)
@@ -144,7 +146,11 @@ def undefined_variable(file: File) -> Iterator[Finding]:
             yield Finding(reference.span, message, related=(related,))
         elif meant is not None:
             yield _misspelled(file, reference, meant)
-    yield from _after_blocks(file, frozenset(each.reference.name for each in misspelled))
+    yield from (
+        each
+        for each in _after_blocks(file, frozenset(each.reference.name for each in misspelled))
+        if each.span not in known
+    )
     yield from _before_set(file)
     yield from _set_in_one_branch(file)
     yield from _before_import(file)
@@ -153,6 +159,28 @@ def undefined_variable(file: File) -> Iterator[Finding]:
     yield from _misspelled_parameters(file)
     yield from _singular_lists(file)
     yield from _unprovided(file)
+
+
+def _in_isolated_blocks(file: File) -> Iterator[Finding]:
+    """Yield the names in a block without `scoped` that are bound around the block, which does not see them."""
+    names, branches = file.template.names, file.template.branches
+    bound = union([names.bound_names(kind) for kind in ("set", "for", "with", "parameter")])
+    suspicious = bound & names.input_names
+    if not suspicious or "block" not in file.template.source.text:
+        return
+    suspicious -= names_in_includers(file) | given_names(file) | (declared_names(file) or frozenset())
+    for reference in (each for name in sorted(suspicious) for each in names.free_references_of(name)):
+        around = [each for each in branches.at(reference.span.start) if each.keyword == "block"]
+        if around and reference.name in names_in_scope(names, around[-1].opening):
+            placed = placed_statement_at(file.template, around[-1].opening)
+            assert placed is not None
+            block, start = placed
+            edit = Edit.insert(start + block.name_span.end, " scoped")
+            fix = Fix("Insert `scoped`", (edit,), preferred=True)
+            message = (
+                f"the block does not see `{reference.name}`, which is bound around it; `scoped` changes that"
+            )
+            yield Finding(reference.span, message, (fix,))
 
 
 def _unprovided(file: File) -> Iterator[Finding]:

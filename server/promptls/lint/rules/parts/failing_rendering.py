@@ -9,8 +9,8 @@ An evaluation prompt is built for its first row, as OpenCompass does. Failures t
 reported, such as a training row that does not exist, or an answer that no label has.
 
 If the values are generated, because no sample data are available, only exceeded time and memory limits are
-reported, failures of tags that read nothing but `loop` and constants, and attributes that are set of what is
-not a `namespace`, unless others are read that the file never sets: then another file includes it. Problems that another rule finds
+reported, failures of tags that read nothing but `loop` and constants, macros that read their `caller` and are not
+called by a `call` block, and attributes that are set of what is not a `namespace`, unless others are read that the file never sets: then another file includes it. Problems that another rule finds
 on the same line without rendering are left to that rule, and so are missing files that `unresolved-include`
 reports, and syntax errors in an included file that is open itself. An include that is found only
 from a folder around the file is not reported, because a program may load its templates from there.
@@ -54,7 +54,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from promptls.dialects.prompt_poet.failures import NO_NAMESPACE
+from promptls.dialects.prompt_poet.failures import NO_CALLER, NO_NAMESPACE
 from promptls.lint.analysis.namespaces import gets_namespace
 from promptls.lint.analysis.sampled_values import sample_problems, texts_used_as_mappings
 from promptls.lint.analysis.unmatched_names import needed_inputs
@@ -107,6 +107,7 @@ def failing_rendering(file: File) -> Iterator[Finding]:
             rendering.is_exact
             or failure.kind in _RESOURCE_FAILURES
             or _reads_no_input(file, span)
+            or NO_CALLER in failure.message
             or (NO_NAMESPACE in failure.message and not gets_namespace(file))
         )
         is_known = _is_known(file, span, rendering.sample) or _is_named_elsewhere(file, failure)
@@ -192,7 +193,7 @@ def _visible(template: Template, line: int) -> Span:
         for tag in located.chunk.tags
         if tag.kind in {"output", "statement"}
         and span.start <= located.start + tag.span.start < span.end
-        and not tag_tree(tag).statement.keyword.startswith(("end", "else"))
+        and not tag_tree(tag).statement.keyword.startswith(("end", "else", "macro"))
     ]
     return tags[0] if len(tags) == 1 else template.source.stripped_line(line)
 
