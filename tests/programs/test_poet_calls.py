@@ -38,6 +38,12 @@ def test_a_function_that_returns_a_variable_builds_its_prompt(tmp_path: Path) ->
     assert found(tmp_path, text) == ["to_string"]
 
 
+def test_a_generator_is_not_the_prompt_that_it_yields(tmp_path: Path) -> None:
+    text = PROGRAM.replace("return prompt.messages", "yield prompt")
+    text += "\ndef ask(data):\n    made = build(data)\n    return made.throw(StopIteration)\n"
+    assert found(tmp_path, text) == []
+
+
 def test_a_function_of_the_program_may_take_a_prompt_as_messages(tmp_path: Path) -> None:
     text = PROGRAM.replace("prompt.messages", "ask(messages=prompt, model=1)")
     assert found(tmp_path, text) == ["prompt"]

@@ -96,6 +96,7 @@ def test_the_data_may_be_what_a_function_returns() -> None:
         ("build(1))", "{**build(1), **more})"),
         ("def build", "@cached\ndef build"),
         ("    return data", "    return data or other"),
+        ("    return data", "    yield data"),
         ("    return", "    if not ticket:\n        return {}\n    return"),
     ],
 )

@@ -10,12 +10,12 @@ from typing import Final, NamedTuple
 
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.metric_prompts import SCORES
-from promptls.programs.program import Program, own_nodes, returned_values
+from promptls.programs.program import Program
 from promptls.programs.ragas_prompts import prompt_class
 from promptls.syntax.python_places import Function, last_name
 from promptls.text.positions import Span
 from promptls.workspace.python_data import is_record
-from promptls.workspace.python_scopes import Scope
+from promptls.workspace.python_scopes import Scope, is_generator, own_nodes, returned_values
 
 _METHODS: Final = frozenset({"single_turn_ascore", "multi_turn_ascore"})
 """Methods of Ragas that return coroutines, and whose names no other library uses."""
@@ -89,8 +89,7 @@ class _Coroutines:
         made = self.program.function(node)
         if made is None or made.decorator_list:
             return None
-        is_generator = any(isinstance(each, ast.Yield | ast.YieldFrom) for each in own_nodes(made))
-        return None if is_generator else made
+        return None if is_generator(made) else made
 
     @cached_property
     def _classes(self) -> frozenset[str]:

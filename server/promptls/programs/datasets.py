@@ -11,13 +11,14 @@ from promptls.datasets.backends import BACKENDS, backend_names
 from promptls.datasets.dataset import Dataset
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Finding, Fix
-from promptls.programs.program import Program, change_literal, returned_values, suggest_literal
+from promptls.programs.program import Program, change_literal, suggest_literal
 from promptls.security.files import is_file
 from promptls.syntax.python_places import Function, arguments, parameter_names, text_of
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, nearest, odd_keys
 from promptls.workspace.python_experiments import DATASET_MAKERS, makes_dataset
 from promptls.workspace.python_paths import literal_path
+from promptls.workspace.python_scopes import returned_values
 
 _ATTRIBUTES: Final = frozenset({"name", "backend", "data_model"})
 """The attributes of an instance."""

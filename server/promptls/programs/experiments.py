@@ -17,7 +17,6 @@ from promptls.programs.program import (
     imported,
     is_open,
     name_finding,
-    own_nodes,
     parse_program,
     returns_nothing,
     unknown_argument,
@@ -28,6 +27,7 @@ from promptls.syntax.python_places import Function, arguments, parameter_names, 
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.workspace.python_experiments import RESULT_FIELDS
+from promptls.workspace.python_scopes import own_nodes
 from promptls.workspace.snapshot import Snapshot
 
 _FIXTURE: Final = "promptls"

@@ -24,7 +24,6 @@ from promptls.programs.program import (
     change_literal,
     imported,
     is_open,
-    own_nodes,
     returns_nothing,
     suggest_literal,
     unknown_argument,
@@ -42,6 +41,7 @@ from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest
 from promptls.workspace.python_experiments import RESULT_FIELDS, scored_by
+from promptls.workspace.python_scopes import own_nodes
 
 _LITERALS: Final[Mapping[str, tuple[type[ast.expr], ...]]] = {
     "discrete_metric": (ast.Tuple, ast.Constant),

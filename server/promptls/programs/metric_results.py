@@ -9,11 +9,12 @@ from typing import Final, NamedTuple
 from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.metric_calls import Metrics, scored_metric
 from promptls.programs.metric_prompts import Classes
-from promptls.programs.program import Program, change_literal, own_nodes, suggest_literal
+from promptls.programs.program import Program, change_literal, suggest_literal
 from promptls.syntax.python_places import Function, dict_items, key_read, last_name, text_of
 from promptls.text.format import in_code
 from promptls.text.suggest import nearest
 from promptls.workspace.python_experiments import RESULT_FIELDS, scored_by
+from promptls.workspace.python_scopes import own_nodes
 
 _OF_SAMPLES: Final = frozenset({"single_turn_score", "multi_turn_score"})
 """Methods of Ragas that score a sample, and return no coroutine."""

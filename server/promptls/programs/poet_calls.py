@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.program import Program, is_open, own_nodes, suggest_literal, unknown_arguments
+from promptls.programs.program import Program, is_open, suggest_literal, unknown_arguments
 from promptls.security.files import is_file
 from promptls.syntax.python_places import Function, arguments, constant_in, last_name, text_of
 from promptls.text.positions import Span
@@ -18,6 +18,7 @@ from promptls.text.suggest import is_typo, nearest
 from promptls.workspace.disk import ENDINGS
 from promptls.workspace.python_data import is_record, object_class
 from promptls.workspace.python_paths import literal_path
+from promptls.workspace.python_scopes import returned_values
 
 CONSTRUCTOR: Final = (
     "template_data",
@@ -137,7 +138,7 @@ def _built_by(program: Program, function: Function) -> _Prompt | None:
 
     Its only `return` says so, or its annotation, which may mean a subclass.
     """
-    values = [node.value for node in own_nodes(function) if isinstance(node, ast.Return | ast.Yield)]
+    values = returned_values(function)
     made = program.resolved(values[0]) if len(values) == 1 and not function.decorator_list else None
     is_exact = isinstance(made, ast.Call) and _is_class(program, made.func)
     return _Prompt(None, is_exact) if is_exact or _is_class(program, function.returns) else None

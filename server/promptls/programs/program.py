@@ -15,7 +15,7 @@ from promptls.syntax.python_places import Function, PythonPlaces, parse_python, 
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 from promptls.workspace.disk import text_on_disk
-from promptls.workspace.python_scopes import LIBRARIES, Imports, Scope, imports_of, scopes_of
+from promptls.workspace.python_scopes import LIBRARIES, Imports, Scope, imports_of, own_nodes, scopes_of
 
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.comprehension
 Found = TypeVar("Found")
@@ -304,21 +304,6 @@ def returns_nothing(function: Function) -> bool:
         return False
     ends = (ast.Return, ast.Yield, ast.YieldFrom, ast.Raise)
     return not any(isinstance(each, ends) for each in own_nodes(function))
-
-
-def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a module or function, except those inside functions in it."""
-    waiting = list(ast.iter_child_nodes(scope))
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, Function):
-            waiting += ast.iter_child_nodes(node)
-
-
-def returned_values(function: Function) -> list[ast.expr | None]:
-    """Return the values of the `return` statements of a function."""
-    return [node.value for node in own_nodes(function) if isinstance(node, ast.Return)]
 
 
 def unknown_argument(program: Program, keyword: ast.keyword, message: str, known: Iterable[str]) -> Finding:

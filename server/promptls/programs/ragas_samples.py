@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.lint.rule import Edit, Finding, Fix
-from promptls.programs.program import Program, change_literal, is_open, own_nodes, returned_values
+from promptls.programs.program import Program, change_literal, is_open
 from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
 from promptls.syntax.python_places import (
     Function,
@@ -21,6 +21,7 @@ from promptls.syntax.python_places import (
 from promptls.text.format import in_code
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
+from promptls.workspace.python_scopes import own_nodes, returned_values
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -166,9 +167,7 @@ class _Samples:
         if function is None or name in followed:
             return None
         returned = returned_values(function)
-        is_generator = any(isinstance(each, ast.Yield | ast.YieldFrom) for each in own_nodes(function))
-        known = returned[0] if len(returned) == 1 and not is_generator else None
-        return self._resolved(known, followed | {name})
+        return self._resolved(returned[0] if len(returned) == 1 else None, followed | {name})
 
     # -- fields -----------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.syntax.python_places import Function, dict_items, last_name
-from promptls.workspace.python_scopes import Scope
+from promptls.workspace.python_scopes import Scope, returned_values
 
 _MAX_STEPS: Final = 5
 """How many variables and functions are followed to the data of a call."""
@@ -103,8 +103,8 @@ def _returned(function: Function | None, scope: Scope, steps: int) -> list[DataE
     inner = next((each for each in scope.module.inner if each.node is function), None)
     if function is None or inner is None:
         return None
-    nodes = [node for node in ast.walk(function) if isinstance(node, ast.Return | ast.Yield)]
-    return entries_of(nodes[0].value, inner, steps) if len(nodes) == 1 else None
+    values = returned_values(function)
+    return entries_of(values[0], inner, steps) if len(values) == 1 else None
 
 
 # -- objects -----------------------------------------------------------------------------

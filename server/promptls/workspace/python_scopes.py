@@ -77,6 +77,27 @@ def imports_of(tree: ast.Module) -> Imports:
     return Imports(names, modules)
 
 
+def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a module or function, except those inside functions in it."""
+    waiting = list(ast.iter_child_nodes(scope))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, Function):
+            waiting += ast.iter_child_nodes(node)
+
+
+def is_generator(function: Function) -> bool:
+    """Return whether a call of a function returns a generator."""
+    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own_nodes(function))
+
+
+def returned_values(function: Function) -> list[ast.expr | None]:
+    """Return the values of the `return` statements of a function; nothing for a generator."""
+    values = [node.value for node in own_nodes(function) if isinstance(node, ast.Return)]
+    return [] if is_generator(function) else values
+
+
 _READS: Final = frozenset({"copy", "get", "items", "keys", "values"})
 """Methods of a dict that do not change it."""
 Addition: TypeAlias = tuple[ast.Constant, ast.expr] | ast.Call
