@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 
 import pytest
 
-from promptls.api.poet_prompt import Prompt
 from promptls.programs.library_calls import findings_in_library_calls
-from promptls.programs.poet_calls import CONSTRUCTOR, MEMBERS, TRUNCATE
 from promptls.settings.project import Project
 
 PROGRAM = """import tiktoken
@@ -223,13 +220,3 @@ def test_a_number_may_be_a_constant_of_the_module(tmp_path: Path) -> None:
     limited = PROGRAM.replace("data, ", "data, token_limit=LIMIT, ").replace("def", 'LIMIT = "4k"\n\ndef')
     assert found(tmp_path, limited) == ["LIMIT"]
     assert found(tmp_path, limited.replace('"4k"', "4000")) == []
-
-
-def test_the_known_names_are_those_of_the_class() -> None:
-    parameters = inspect.signature(Prompt).parameters
-    assert tuple(name for name in parameters if name != "sandboxed") == CONSTRUCTOR
-    assert tuple(inspect.signature(Prompt.truncate).parameters)[1:] == TRUNCATE
-    assert {name for name in dir(Prompt) if not name.startswith("_")} | {
-        "token_limit",
-        "template_package_name",
-    } == MEMBERS

@@ -83,7 +83,7 @@ class _Types:
             case ast.Call():
                 return self._result(node, steps - 1, is_awaited=False)
             case ast.Attribute(value=owner, attr=name) if kind := own_class(self.of(owner, steps - 1)):
-                return _value_type(kind, name)
+                return value_type(kind, name)
             case ast.Subscript(value=items, slice=ast.Constant(value=int())):
                 return _element_type(self.of(items, steps - 1))
         return None
@@ -236,7 +236,7 @@ def _hints(function: Callable[..., Any]) -> Mapping[str, Any]:
         return {}
 
 
-def _value_type(kind: type, name: str) -> Hint:
+def value_type(kind: type, name: str) -> Hint:
     """Return the type of an attribute: of a property, or as the class annotates it."""
     found = inspect.getattr_static(kind, name, None)
     getter = found.fget if isinstance(found, property) else getattr(found, "func", None)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, get_origin
 
+from promptls.api.poet_prompt import Prompt
+from promptls.dialects.prompt_poet.prompt_parts import PromptPart
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
+from promptls.programs.own_classes import value_type
 from promptls.programs.program import Program, is_open, suggest_literal, unknown_arguments
 from promptls.security.files import is_file
 from promptls.syntax.python_places import Function, arguments, constant_in, last_name, text_of
@@ -20,41 +25,14 @@ from promptls.workspace.python_data import is_record, object_class
 from promptls.workspace.python_paths import literal_path
 from promptls.workspace.python_scopes import returned_values
 
-CONSTRUCTOR: Final = (
-    "template_data",
-    "template_path",
-    "template_loader",
-    "package_name",
-    "raw_template",
-    "logger",
-    "encode_func",
-    "tiktoken_encoding_name",
-    "token_limit",
-    "truncation_step",
-    "from_cache",
-    "from_examples",
-    "space_marker",
-    "newline",
-    "escaped_newline",
-    "carriage_return",
-    "escaped_carriage_return",
-    "single_quote",
-    "escaped_single_quote",
-    "allow_token_overrides",
-)
-"""The parameters of Prompt Poet's `Prompt`, in order."""
-TRUNCATE: Final = ("token_limit", "truncation_step")
-"""The parameters of its `truncate`, in order."""
-_REPLACE: Final = ("old", "new", "index")
-"""The parameters of its `lreplace_at`, in order."""
-_METHODS: Final = frozenset({"get_section_token_counts", "lreplace_at", "tokenize", "truncate"})
-_PROPERTIES: Final = frozenset(
-    {"messages", "parts", "pretruncation_parts", "pretruncation_string", "pretruncation_tokens"}
-    | {"section_stats", "string", "template_data", "template_dir", "template_id", "template_name"}
-    | {"template_package_name", "token_limit", "tokens"}
-)
-MEMBERS: Final = _METHODS | _PROPERTIES
-"""Its attributes."""
+# promptls has the same class, with one more parameter.
+_CONSTRUCTOR: Final = tuple(name for name in inspect.signature(Prompt).parameters if name != "sandboxed")
+_REPLACE: Final = tuple(inspect.signature(Prompt.lreplace_at).parameters)[1:]
+_TRUNCATE: Final = tuple(inspect.signature(Prompt.truncate).parameters)[1:]
+_MEMBERS: Final = {name for name in dir(Prompt) if name[0] != "_"} | {"template_package_name", "token_limit"}
+_METHODS: Final = {name for name in _MEMBERS if inspect.isfunction(getattr(Prompt, name, None))}
+_OF_PARTS: Final = {field.name for field in fields(PromptPart)}
+_OF_MESSAGES: Final = ("role", "content")
 _MINIMUM: Final = {"token_limit": -1, "truncation_step": 1}
 _NO_LIMIT: Final = -1
 _NO_DICT: Final = (ast.List, ast.Tuple, ast.Set, ast.Constant, ast.JoinedStr, ast.ListComp, ast.SetComp)
@@ -152,9 +130,9 @@ def _is_prompt(program: Program, call: ast.Call) -> bool:
 
 
 def _constructor(program: Program, call: ast.Call, *, is_poet: bool) -> Iterator[Finding]:
-    given = arguments(call, CONSTRUCTOR)
+    given = arguments(call, _CONSTRUCTOR)
     if is_poet:
-        yield from unknown_arguments(program, call, "`Prompt` has no argument `{}`", CONSTRUCTOR)
+        yield from unknown_arguments(program, call, "`Prompt` has no argument `{}`", _CONSTRUCTOR)
         encode = given.get("encode_func")
         encoding = program.resolved(encode)
         if encode is not None and isinstance(encoding, ast.Call) and last_name(encoding.func) in _ENCODINGS:
@@ -162,7 +140,7 @@ def _constructor(program: Program, call: ast.Call, *, is_poet: bool) -> Iterator
             fix = Fix("Insert `.encode`", (Edit.insert(span.end, ".encode"),), preferred=True)
             yield Finding(span, "`encode_func` is a function: the `encode` of this encoding", (fix,))
         taken = {keyword.arg: keyword for keyword in call.keywords}
-        for name, value in zip(CONSTRUCTOR, call.args, strict=False):
+        for name, value in zip(_CONSTRUCTOR, call.args, strict=False):
             if name in taken and not isinstance(value, ast.Starred):
                 message = f"`{name}` is given twice: it is also the argument at this place"
                 yield Finding(program.span(value), message)
@@ -199,7 +177,7 @@ def _below(path: str, file: Path) -> str:
 
 def _data(program: Program, call: ast.Call, modules: frozenset[str]) -> Iterator[Finding]:
     """Yield the data that is no dict, or that cannot be copied."""
-    given = arguments(call, CONSTRUCTOR).get("template_data")
+    given = arguments(call, _CONSTRUCTOR).get("template_data")
     if given is None:
         return
     data = program.resolved(given)
@@ -247,11 +225,11 @@ def _unpacked(program: Program, call: ast.Call) -> Iterator[Finding]:
         if keyword.arg is not None or given is keyword.value or not isinstance(given, ast.Dict):
             continue
         keys = [each.value for each in given.keys if isinstance(each, ast.Constant)]
-        if keys and len(keys) == len(given.keys) and not {*keys} & {*CONSTRUCTOR}:
+        if keys and len(keys) == len(given.keys) and not {*keys} & {*_CONSTRUCTOR}:
             span = Span(program.span(keyword.value).start - len("**"), program.span(keyword.value).start)
             fixes: tuple[Fix, ...] = ()
             if program.text[span.start : span.end] == "**" and "template_data" not in arguments(
-                call, CONSTRUCTOR
+                call, _CONSTRUCTOR
             ):
                 fixes = (Fix("Change to `template_data=`", (Edit(span, "template_data="),), preferred=True),)
             message = "`Prompt` takes the data of the template as `template_data`"
@@ -279,17 +257,17 @@ def _attributes(program: Program, uses: _Uses) -> Iterator[Finding]:
     """Yield the attributes that a prompt does not have, and those that are used as what they are not."""
     own = {use.attr for use in uses if not isinstance(use.ctx, ast.Load)}
     for use, prompt in uses.items():
-        if use.attr in MEMBERS or use.attr in own or use.attr.startswith("_"):
+        if use.attr in _MEMBERS or use.attr in own or use.attr.startswith("_"):
             continue
         message = f"a prompt has no `{use.attr}`"
-        meant = nearest(use.attr, MEMBERS)
+        meant = nearest(use.attr, _MEMBERS)
         if meant is not None or prompt.is_exact:
             is_sure = is_typo(use.attr, meant or "")
             span = program.places.attribute_span(use)
             yield Finding.suggest(span, message, meant, preferred=is_sure)
     for call in program.calls:
         name = last_name(call.func)
-        if call.func in uses and name in _PROPERTIES:
+        if call.func in uses and name in _MEMBERS - _METHODS:
             rest = Span(program.span(call.func).end, program.span(call).end)
             fix = Fix("Remove the parentheses", (Edit(rest, ""),), preferred=True)
             message = f"`{name}` is a property, which is not called"
@@ -307,7 +285,7 @@ def _as_other_type(program: Program) -> Iterator[Finding]:
     for node in program.nodes:
         match node:
             case ast.Subscript(value=ast.Name() as given, slice=ast.Constant(value=str() as key)):
-                fixed, message = f".{key}" if key in MEMBERS else "", "a prompt has attributes, and no keys"
+                fixed, message = f".{key}" if key in _MEMBERS else "", "a prompt has attributes, and no keys"
                 span = Span(program.span(node.value).end, program.span(node).end)
             case ast.Call(func=ast.Name(id="len"), args=[ast.Name() as given]):
                 fixed = ""
@@ -353,21 +331,6 @@ def _misused(program: Program, uses: _Uses) -> Iterator[Finding]:
 
 
 _NO_MESSAGES: Final = {"string": "one text", "parts": "parts", "tokens": "tokens"}
-_TYPES: Final[Mapping[str, type]] = {
-    "messages": list,
-    "parts": list,
-    "pretruncation_parts": list,
-    "pretruncation_string": str,
-    "pretruncation_tokens": list,
-    "string": str,
-    "template_data": dict,
-    "tokens": list,
-}
-"""The types of a prompt's properties."""
-_OF_MESSAGES: Final = ("role", "content")
-_OF_PARTS: Final = frozenset(
-    {"name", "content", "role", "expected_template_data_keys", "tokens", "truncation_priority", "sections"}
-)
 
 
 def _items(program: Program, uses: _Uses) -> Iterator[Finding]:
@@ -416,7 +379,7 @@ def _unknown_members(
     """
     match node:
         case ast.Attribute(value=ast.Attribute(attr=owner) as use, attr=name) if use in uses:
-            kind = _TYPES.get(owner)
+            kind = _type_of(owner)
             if kind is not None and not hasattr(kind, name):
                 span = program.places.attribute_span(node)
                 yield Finding(span, f"`{owner}` is a `{kind.__name__}`, which has no `{name}`")
@@ -432,6 +395,14 @@ def _unknown_members(
         ):
             span = program.places.attribute_span(node)
             yield Finding.suggest(span, f"a part has no `{name}`", nearest(name, _OF_PARTS))
+
+
+def _type_of(name: str) -> type | None:
+    """Return the type of a property of a prompt."""
+    hint = value_type(Prompt, name)
+    origin: object = get_origin(hint)
+    kind = hint if origin is None else origin
+    return dict if kind is Mapping else kind if isinstance(kind, type) else None
 
 
 def _is_counted(scope: ast.AST, name: str, cut: ast.Call) -> bool:
@@ -475,12 +446,12 @@ def _truncate(program: Program, cut: ast.Call, made: ast.Call | None, name: str)
     scope = program.scope_of(cut)
     if made is None or scope is not scope.scope_of(name):
         return
-    yield from unknown_arguments(program, cut, "`truncate` has no argument `{}`", TRUNCATE)
-    given = arguments(cut, TRUNCATE)
+    yield from unknown_arguments(program, cut, "`truncate` has no argument `{}`", _TRUNCATE)
+    given = arguments(cut, _TRUNCATE)
     yield from _numbers(program, given)
-    if is_open(cut) or is_open(made) or not given.keys() <= {*TRUNCATE}:
+    if is_open(cut) or is_open(made) or not given.keys() <= {*_TRUNCATE}:
         return
-    given = {**arguments(made, CONSTRUCTOR), **given}
+    given = {**arguments(made, _CONSTRUCTOR), **given}
     limit = given.get("token_limit")
     if limit is None or _number(limit) == _NO_LIMIT:
         return
@@ -494,7 +465,7 @@ def _truncate(program: Program, cut: ast.Call, made: ast.Call | None, name: str)
 
 def large_step(program: Program, given: Mapping[str, ast.expr]) -> Iterator[Finding]:
     """Yield a step that is larger than the limit, with which a truncation removes more than may remain."""
-    limit, step = (_number(program.resolved(given.get(name))) for name in TRUNCATE)
+    limit, step = (_number(program.resolved(given.get(name))) for name in _TRUNCATE)
     if limit is not None and step is not None and 0 < limit < step:
         message = f"each truncation removes {step} tokens or more, and only {limit} are allowed"
         yield Finding(program.span(given["truncation_step"]), message, severity="warning")
