@@ -150,13 +150,24 @@ def as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-async def verdicts(
-    judge: JudgeModel, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any], repeats: int
+async def _verdicts(
+    judge: JudgeModel,
+    task: str,
+    material: Mapping[str, object],
+    verdict: Mapping[str, Any],
+    repeats: object,
+    images: Sequence[str] = (),
 ) -> tuple[list[Mapping[str, Any]], list[UserError]]:
-    """Return the verdicts of `repeats` samples, and the errors of failed samples.
+    """Return the answers of `repeats` samples, and the errors of failed samples or the one of the option.
 
-    Samples are requested concurrently and returned in order.
+    Samples are requested concurrently and returned in order. `verdict` is the JSON Schema of a verdict.
     """
+    if not isinstance(repeats, int) or isinstance(repeats, bool) or not 1 <= repeats <= MAX_REPEATS:
+        return [], [
+            UserError(f"the option `repeats` is a whole number from 1 to {MAX_REPEATS}, not `{repeats}`")
+        ]
+    schema = verdict_schema(verdict)
+    messages = question(task, material, schema, images)
     samples = (_verdict(judge, messages, schema, sample) for sample in range(1, repeats + 1))
     outcomes = await asyncio.gather(*samples)
     return (
@@ -169,11 +180,7 @@ async def majority_verdict(
     judge: JudgeModel, task: str, material: Mapping[str, object], repeats: int, images: Sequence[str] = ()
 ) -> tuple[bool | None, str]:
     """Return the majority verdict and its reason; None if there are no verdicts, or in case of a tie."""
-    schema = verdict_schema({"type": "boolean"})
-    problem = repeats_problem(repeats)
-    if problem:
-        return None, problem
-    answers, failed = await verdicts(judge, question(task, material, schema, images), schema, repeats)
+    answers, failed = await _verdicts(judge, task, material, {"type": "boolean"}, repeats, images)
     if not answers:
         return None, failed[0].message
     votes = Counter(bool(each["verdict"]) for each in answers)
@@ -201,11 +208,8 @@ async def median_grade(
 ) -> MetricResult:
     """Return the median of the judge's grades, which are integers within `span`, with one of the reasons."""
     lowest, highest = span
-    schema = verdict_schema({"type": "integer", "minimum": lowest, "maximum": highest})
-    problem = repeats_problem(repeats)
-    if problem:
-        return MetricResult(None, problem)
-    answers, failed = await verdicts(judge, question(task, material, schema), schema, repeats)
+    grade = {"type": "integer", "minimum": lowest, "maximum": highest}
+    answers, failed = await _verdicts(judge, task, material, grade, repeats)
     if not answers:
         return MetricResult(None, failed[0].message)
     grades = [int(each["verdict"]) for each in answers]
@@ -213,13 +217,6 @@ async def median_grade(
     nearest = min(answers, key=lambda each: abs(int(each["verdict"]) - middle))
     same = sum(grade == int(nearest["verdict"]) for grade in grades)
     return MetricResult(float(middle), _with_count(str(nearest["reason"]), same, len(answers), failed))
-
-
-def repeats_problem(repeats: object) -> str | None:
-    """Return the error message for the option `repeats`; None if it is valid."""
-    if isinstance(repeats, int) and not isinstance(repeats, bool) and 1 <= repeats <= MAX_REPEATS:
-        return None
-    return f"the option `repeats` is a whole number from 1 to {MAX_REPEATS}, not `{repeats}`"
 
 
 def read_verdict(text: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
