@@ -66,6 +66,11 @@ class Fix:
         return cls(f"Change to `{text}`", (Edit(span, text),), preferred)
 
     @classmethod
+    def insert(cls, offset: int, text: str, *, preferred: bool = True) -> Fix:
+        """Return the fix that inserts a text."""
+        return cls(f"Insert `{text.strip()}`", (Edit.insert(offset, text),), preferred)
+
+    @classmethod
     def put_into_list(cls, span: Span, *, preferred: bool = True) -> Fix:
         """Return the fix that puts brackets around a value."""
         edits = (Edit.insert(span.start, "["), Edit.insert(span.end, "]"))

@@ -9,7 +9,7 @@ from typing import Final
 
 from promptls.dialects.opencompass.vocabulary import CHAT_MODELS, EVALUATORS, INFERENCERS, RETRIEVERS
 from promptls.lint.analysis.typos import is_obvious_typo
-from promptls.lint.rule import Edit, Finding, Fix, Severity
+from promptls.lint.rule import Finding, Fix, Severity
 from promptls.programs.configuration_tree import (
     CONFIGURATION_KEYS,
     DATASET_KEYS,
@@ -150,10 +150,8 @@ def _called_classes(tree: ConfigurationTree) -> Iterator[Finding]:
         if isinstance(kind, ast.Call) and not kind.args and not kind.keywords:
             name = last_name(kind.func)
             if name in KNOWN_CLASSES or name in EVALUATORS:
-                span, called = tree.span(kind), tree.span(kind.func)
-                fix = Fix("Remove the brackets", (Edit(Span(called.end, span.end), ""),), preferred=True)
                 message = f"`type` is the class `{name}` itself, which OpenCompass calls"
-                yield Finding(span, message, (fix,))
+                yield Finding(tree.span(kind), message, (tree.without_call(kind),))
 
 
 def _models_without_class(tree: ConfigurationTree) -> Iterator[Finding]:
@@ -357,8 +355,8 @@ def _read_bases(tree: ConfigurationTree) -> Iterator[Finding]:
         for item in node.items:
             if isinstance(item.context_expr, ast.Name) and item.context_expr.id == "read_base":
                 span = tree.span(item.context_expr)
-                fix = Fix("Insert `()`", (Edit.insert(span.end, "()"),), preferred=True)
-                yield Finding(span, "`read_base` must be called: `with read_base():`", (fix,))
+                message = "`read_base` must be called: `with read_base():`"
+                yield Finding(span, message, (Fix.insert(span.end, "()"),))
 
 
 def _relative_imports(tree: ConfigurationTree) -> Iterator[Finding]:

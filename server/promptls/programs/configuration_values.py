@@ -248,8 +248,7 @@ def _without_f(
     span = tree.span(text)
     written = tree.text[span.start : span.end]
     is_plain = has_fix and written.startswith(('"', "'")) and "\n" not in written
-    edit = Edit.insert(span.start, "f")
-    fixes = (Fix("Insert `f`", (edit,), preferred=is_sure),) if is_plain else ()
+    fixes = (Fix.insert(span.start, "f", preferred=is_sure),) if is_plain else ()
     return Finding(span, f"without an `f` before this text, {effect}", fixes)
 
 
@@ -370,9 +369,8 @@ def _nested_lists(tree: ConfigurationTree) -> Iterator[Finding]:
             is_list = isinstance(value, list) and all(isinstance(item, dict) for item in value)
             if is_list or (value is None and each.id in imported):
                 span = tree.span(each)
-                fix = Fix("Insert `*`", (Edit.insert(span.start, "*"),), preferred=True)
                 message = f"`{each.id}` is a list, and `{key}` a list of mappings: unpack it with `*`"
-                yield Finding(span, message, (fix,))
+                yield Finding(span, message, (Fix.insert(span.start, "*"),))
 
 
 def _only_list(tree: ConfigurationTree, name: str) -> ast.List | None:
@@ -452,7 +450,7 @@ def _extended(tree: ConfigurationTree) -> Iterator[Finding]:
                 func=ast.Attribute(value=ast.Name(id=name), attr="append" | "extend" as attribute) as method,
                 args=[added],
             ):
-                at = Span(tree.span(method).end - len(attribute), tree.span(method).end)
+                at = tree.places.attribute_span(method)
                 fixes: tuple[Fix, ...] = (Fix.change_to(at, "append", preferred=True),)
             case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=added):
                 at, fixes = tree.span(added), (Fix.put_into_list(tree.span(added)),)

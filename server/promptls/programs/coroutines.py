@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from promptls.lint.rule import Edit, Finding, Fix
+from promptls.lint.rule import Finding, Fix
 from promptls.programs.metric_prompts import SCORES
 from promptls.programs.program import Program
 from promptls.programs.ragas_prompts import prompt_class
@@ -54,15 +54,15 @@ def _uncalled(program: Program, call: ast.Call) -> Iterator[Finding]:
             func=ast.Attribute(value=ast.Name(id="asyncio"), attr="gather"),
             args=[ast.List() | ast.ListComp() as given],
         ):
-            fix = Fix("Insert `*`", (Edit.insert(program.span(given).start, "*"),), preferred=True)
+            fix = Fix.insert(program.span(given).start, "*")
             yield Finding(program.span(given), "`gather` takes coroutines, and no list of them", (fix,))
         case ast.Call(
             func=ast.Attribute(value=ast.Name(id="asyncio"), attr="run"), args=[ast.Name(id=name) as node]
         ):
             if isinstance(program.function(node), ast.AsyncFunctionDef):
                 span = program.span(node)
-                fix = Fix("Add parentheses", (Edit.insert(span.end, "()"),), preferred=True)
-                yield Finding(span, f"`{name}` is a function, and `asyncio.run` takes its coroutine", (fix,))
+                message = f"`{name}` is a function, and `asyncio.run` takes its coroutine"
+                yield Finding(span, message, (Fix.insert(span.end, "()"),))
 
 
 def _outside(program: Program, function: ast.FunctionDef) -> Iterator[Finding]:
@@ -73,7 +73,7 @@ def _outside(program: Program, function: ast.FunctionDef) -> Iterator[Finding]:
         message = f"`await` is only possible in an `async` function, which `{function.name}` is not"
         at = program.span(function).start
         is_plain = program.text[at : at + len("def ")] == "def "
-        fixes = (Fix("Insert `async`", (Edit.insert(at, "async "),)),) if is_plain else ()
+        fixes = (Fix.insert(at, "async ", preferred=False),) if is_plain else ()
         yield Finding(Span(start, start + len("await")), message, fixes)
 
 
@@ -132,7 +132,7 @@ class _Coroutines:
                 used += [made] if any(_is_name(each, name) for each in read) else []
         for node in own_nodes(scope.node):
             dropped = self._made(node.value) if isinstance(node, ast.Expr) else None
-            if dropped is not None and self._function(dropped.call.func) is not None:
+            if dropped is not None:
                 yield self._finding(dropped, "runs nothing")
             used += map(self._made, self._used(node))
         found = {id(each.call): each for each in used if each is not None}
@@ -140,10 +140,9 @@ class _Coroutines:
             yield self._finding(each, "returns a coroutine, and not its result")
 
     def _finding(self, made: _Coroutine, effect: str) -> Finding:
-        start = self.program.span(made.call).start
         functions = (each for each in self.program.functions if isinstance(each, ast.AsyncFunctionDef))
         is_async = any(made.call in own_nodes(each) for each in functions)
-        fix = Fix("Insert `await`", (Edit.insert(start, "await "),), preferred=True)
+        fix = Fix.insert(self.program.span(made.call).start, "await ")
         message = f"without `await`, `{made.called}` {effect}"
         return Finding(self.program.span(made.call.func), message, (fix,) if is_async else ())
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from promptls.lint.analysis.declared_experiments import NameProblem, wrong_thresholds
-from promptls.lint.rule import Edit, Finding, Fix
+from promptls.lint.rule import Finding, Fix
 from promptls.lint.rules.experiments.models_and_metrics import unknown_metric
 from promptls.lint.runner import severity_of
 from promptls.programs.datasets import is_dataset
@@ -25,7 +25,6 @@ from promptls.semantic.template import Template
 from promptls.settings.header import ExperimentKey
 from promptls.syntax.python_places import Function, arguments, parameter_names, required_parameters, text_of
 from promptls.text.format import in_code
-from promptls.text.positions import Span
 from promptls.workspace.python_experiments import RESULT_FIELDS
 from promptls.workspace.python_scopes import own_nodes
 from promptls.workspace.snapshot import Snapshot
@@ -124,18 +123,19 @@ def experiments_of(program: Program) -> dict[str, Function]:
     return {node.name: node for node in own if program.imports.decorator(node, ("experiment",)) is not None}
 
 
-def findings_in_experiments(program: Program, own: Mapping[str, Function]) -> Iterator[Finding]:
-    """Yield the wrong runs and results of a program's `own` experiments, and the runs of imported ones."""
+def known_experiments(program: Program, own: Mapping[str, Function]) -> dict[str, Function]:
+    """Return the `own` experiments of a program, and imported ones, whose names it binds once."""
     known = {**imported(program, experiments_of), **own}
-    experiments = {name: each for name, each in known.items() if len(program.assigned[name]) == 1}
+    return {name: each for name, each in known.items() if len(program.assigned[name]) == 1}
+
+
+def findings_in_experiments(
+    program: Program, own: Mapping[str, Function], experiments: Mapping[str, Function]
+) -> Iterator[Finding]:
+    """Yield the wrong runs of experiments, and the wrong results of a program's `own` ones."""
     for call in program.calls:
         yield from _run(program, call, experiments)
         yield from _called(program, call, experiments)
-        if isinstance(call.func, ast.Name) and call.func.id == "print":
-            yield from _unawaited(program, call.args, experiments)
-    for node in program.nodes:
-        if isinstance(node, ast.Expr):
-            yield from _unawaited(program, [node.value], experiments)
     for experiment in own.values():
         yield from _returns(program, experiment)
 
@@ -168,26 +168,26 @@ def _called(program: Program, call: ast.Call, experiments: Mapping[str, Function
         case ast.Call(func=ast.Name(id=name) as function, args=[first, *_]) if (
             name in experiments and is_dataset(program, first)
         ):
-            end = program.span(function).end
-            fix = Fix("Insert `.arun`", (Edit.insert(end, ".arun"),), preferred=True)
+            fix = Fix.insert(program.span(function).end, ".arun")
             message = f"`{name}` scores one row; `{name}.arun` runs it with all rows of a dataset"
             yield Finding(program.span(function), message, (fix,))
         case ast.Call(
-            func=ast.Attribute(value=ast.Name(id=name), attr="run" | "run_async" | "evaluate" as method)
+            func=ast.Attribute(
+                value=ast.Name(id=name), attr="run" | "run_async" | "evaluate" as method
+            ) as function
         ):
             if name in experiments:
-                end = program.span(call.func).end
-                span = Span(end - len(method), end)
                 message = f"the experiment `{name}` has no `{method}`"
-                yield Finding.suggest(span, message, "arun", preferred=True)
+                yield Finding.suggest(
+                    program.places.attribute_span(function), message, "arun", preferred=True
+                )
         case ast.Call(args=[], func=ast.Attribute() as run) if _run_experiment(call, experiments):
             if not {"dataset", None} & {keyword.arg for keyword in call.keywords}:
                 yield Finding(program.span(run), f"`{ast.unparse(run)}` needs the `dataset`")
         case ast.Call(args=[ast.Name(id=name) as given, *_]) if _run_experiment(call, experiments):
             made = ast.Call(given, [], [])
             if is_dataset(program, made):
-                end = program.span(given).end
-                fix = Fix("Insert `()`", (Edit.insert(end, "()"),), preferred=True)
+                fix = Fix.insert(program.span(given).end, "()")
                 yield Finding(program.span(given), f"`{name}` is a function, and no dataset", (fix,))
 
 
@@ -197,15 +197,6 @@ def _run_experiment(node: ast.expr, experiments: Mapping[str, Function]) -> Func
         case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="arun")):
             return experiments.get(name)
     return None
-
-
-def _unawaited(
-    program: Program, nodes: Iterable[ast.expr], experiments: Mapping[str, Function]
-) -> Iterator[Finding]:
-    for node in nodes:
-        if isinstance(node, ast.Call) and _run_experiment(node, experiments) is not None:
-            message = "nothing runs: `arun` returns a coroutine for `await` or `asyncio.run`"
-            yield Finding(program.span(node.func), message)
 
 
 def _returns(program: Program, experiment: Function) -> Iterator[Finding]:

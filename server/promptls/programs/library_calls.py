@@ -11,12 +11,12 @@ from typing import Final
 import promptls
 from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
 from promptls.lint.fixes.misspellings import near_file
-from promptls.lint.rule import Edit, Finding, Fix
+from promptls.lint.rule import Finding, Fix
 from promptls.lint.rules.jinja.wrong_arguments import wrong_arguments
 from promptls.lint.runner import severity_of
 from promptls.programs.coroutines import findings_in_coroutines
 from promptls.programs.datasets import findings_in_datasets
-from promptls.programs.experiments import experiments_of, findings_in_experiments
+from promptls.programs.experiments import experiments_of, findings_in_experiments, known_experiments
 from promptls.programs.metric_calls import findings_in_metrics, findings_in_scores, metrics_of
 from promptls.programs.metric_prompts import PROMPTED, findings_in_judges
 from promptls.programs.metric_results import Results, findings_in_results
@@ -111,15 +111,16 @@ def _findings(program: Program, project: Project) -> Iterator[Finding]:
     yield from findings_in_prompt_classes(program)
     yield from findings_in_prompt_objects(program)
     yield from findings_in_samples(program)
-    metrics, experiments = metrics_of(program), experiments_of(program)
+    metrics, own = metrics_of(program), experiments_of(program)
+    experiments = known_experiments(program, own)
     yield from findings_in_metrics(program, metrics)
-    yield from findings_in_datasets(program, experiments)
-    yield from findings_in_experiments(program, experiments)
+    yield from findings_in_datasets(program, own)
+    yield from findings_in_experiments(program, own, experiments)
     yield from findings_in_judges(program)
     yield from findings_in_scores(program)
-    yield from findings_in_results(Results(program, metrics, experiments))
+    yield from findings_in_results(Results(program, metrics, own))
     yield from findings_in_coroutines(program, experiments)
-    yield from findings_in_own_objects(program, experiments, project)
+    yield from findings_in_own_objects(program, own, project)
     for call in program.calls:
         yield from _keywords(program, call)
         yield from _constructor(program, call)
@@ -234,8 +235,8 @@ def _bare_decorators(program: Program, node: Function) -> Iterator[Finding]:
         package, name = program.meaning(decorator)
         if name in METRIC_DECORATORS or (package, name) == ("ragas", "experiment"):
             span = program.span(decorator)
-            fix = Fix("Add parentheses", (Edit.insert(span.end, "()"),), preferred=True)
-            yield Finding(span, f"`{name}` must be called: `@{ast.unparse(decorator)}()`", (fix,))
+            message = f"`{name}` must be called: `@{ast.unparse(decorator)}()`"
+            yield Finding(span, message, (Fix.insert(span.end, "()"),))
 
 
 _NAMES: Final = {

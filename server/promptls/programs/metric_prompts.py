@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from string import Formatter
 from typing import Final, TypeAlias
 
-from promptls.lint.rule import Edit, Finding, Fix
+from promptls.lint.rule import Finding, Fix
 from promptls.programs.program import Program, change_literal, is_open
 from promptls.syntax.python_places import Function, argument, dotted_name, last_name, text_of
 from promptls.text.format import in_code
@@ -228,10 +228,9 @@ def _provider(program: Program, call: ast.Call) -> Iterator[Finding]:
         case [_, given]:
             made = program.resolved(given)
             if isinstance(made, ast.Call) and last_name(made.func).removeprefix("Async") in _CLIENTS:
-                start = program.span(given).start
-                fix = Fix("Insert `client=`", (Edit.insert(start, "client="),), preferred=True)
+                span = program.span(given)
                 message = "the second argument of `llm_factory` is the name of the provider"
-                yield Finding(program.span(given), message, (fix,))
+                yield Finding(span, message, (Fix.insert(span.start, "client="),))
 
 
 def _client(program: Program, judge: ast.expr | None) -> str | None:
@@ -333,9 +332,7 @@ def _decorator(program: Program, node: ast.ClassDef) -> Iterator[Finding]:
     for each in node.body:
         match each:
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.Call(func=ast.Name(id="field"))):
-                start = program.places.span(node).start
-                edit = Edit.insert(start, "@dataclass\n")
-                fix = Fix("Insert `@dataclass`", (edit,), preferred=True)
+                fix = Fix.insert(program.span(node).start, "@dataclass\n")
                 message = f"without `@dataclass`, `{name}` is the result of `field`, and not its default"
                 yield Finding(program.span(each.target), message, (fix,))
                 return

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from promptls.lint.rule import Edit, Finding, Fix
+from promptls.lint.rule import Finding, Fix
 from promptls.programs.metric_calls import Metrics, scored_metric
 from promptls.programs.metric_prompts import Classes
 from promptls.programs.program import Program, change_literal, suggest_literal
@@ -73,9 +73,8 @@ def _awaits(results: Results) -> Iterator[Finding]:
                 yield Finding.suggest(span, message, awaited, preferred=True)
     for call, is_alone in read.items():
         if isinstance(call, ast.Call):
-            edit = Edit.insert(program.span(call).start, "await ")
             is_async = isinstance(program.scope_of(call).node, ast.AsyncFunctionDef)
-            fixes = (Fix("Insert `await`", (edit,), preferred=True),) if is_async and is_alone else ()
+            fixes = (Fix.insert(program.span(call).start, "await "),) if is_async and is_alone else ()
             message = f"without `await`, `{ast.unparse(call.func)}` returns a coroutine, which has no value"
             yield Finding(program.span(call.func), message, fixes)
 

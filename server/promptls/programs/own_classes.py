@@ -18,13 +18,12 @@ from typing import Any, Final, TypeAlias
 
 import typing_extensions
 
-from promptls.lint.rule import Edit, Finding, Fix
+from promptls.lint.rule import Finding
 from promptls.lint.rules.experiments.models_and_metrics import model_problem
 from promptls.programs.program import Program, is_open, name_finding, unknown_arguments
 from promptls.settings.project import Project
 from promptls.syntax.python_places import Function, argument, text_of
 from promptls.text.format import in_code
-from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 
 Hint: TypeAlias = Any
@@ -147,9 +146,8 @@ def _call(types: _Types, call: ast.Call) -> Iterator[Finding]:
         yield Finding(span, f"a `{kind.__name__}` is not a function{remedy}")
         return
     if hint is str or _is_sequence(hint):
-        end = types.program.span(call).end
-        fixes = (Fix("Remove the parentheses", (Edit(Span(span.end, end), ""),)),)
-        yield Finding(span, f"`{ast.unparse(call.func)}` is not a method", () if call.args else fixes)
+        fixes = () if call.args or call.keywords else (types.program.without_call(call),)
+        yield Finding(span, f"`{ast.unparse(call.func)}` is not a method", fixes)
         return
     method, owner = types.called(call.func)
     is_checked = owner.__module__.startswith(_CHECKED) if owner is not None else inspect.isfunction(method)

@@ -137,8 +137,8 @@ def _constructor(program: Program, call: ast.Call, *, is_poet: bool) -> Iterator
         encoding = program.resolved(encode)
         if encode is not None and isinstance(encoding, ast.Call) and last_name(encoding.func) in _ENCODINGS:
             span = program.span(encode)
-            fix = Fix("Insert `.encode`", (Edit.insert(span.end, ".encode"),), preferred=True)
-            yield Finding(span, "`encode_func` is a function: the `encode` of this encoding", (fix,))
+            message = "`encode_func` is a function: the `encode` of this encoding"
+            yield Finding(span, message, (Fix.insert(span.end, ".encode"),))
         taken = {keyword.arg: keyword for keyword in call.keywords}
         for name, value in zip(_CONSTRUCTOR, call.args, strict=False):
             if name in taken and not isinstance(value, ast.Starred):
@@ -212,7 +212,7 @@ def _no_data(program: Program, given: ast.expr) -> Iterator[Finding]:
         remedy = f"pass its `{method}`" if method else "pass `asdict(…)` of it"
         fixes: tuple[Fix, ...] = ()
         if method and isinstance(given, ast.Name):
-            fixes = (Fix("Insert `.model_dump()`", (Edit.insert(span.end, f".{method}"),)),)
+            fixes = (Fix.insert(span.end, f".{method}", preferred=False),)
         yield Finding(span, f"`template_data` is a dict, and this a `{owner.name}`: {remedy}", fixes)
     elif isinstance(given, ast.Name) and scope.function_of(given.id) is not None:
         yield Finding(span, f"`template_data` is a dict, and `{given.id}` a function: call it")
@@ -268,10 +268,9 @@ def _attributes(program: Program, uses: _Uses) -> Iterator[Finding]:
     for call in program.calls:
         name = last_name(call.func)
         if call.func in uses and name in _MEMBERS - _METHODS:
-            rest = Span(program.span(call.func).end, program.span(call).end)
-            fix = Fix("Remove the parentheses", (Edit(rest, ""),), preferred=True)
+            fix = program.without_call(call)
             message = f"`{name}` is a property, which is not called"
-            yield Finding(rest, message, () if call.args or call.keywords else (fix,))
+            yield Finding(fix.edits[0].span, message, () if call.args or call.keywords else (fix,))
     yield from _misused(program, uses)
     yield from _items(program, uses)
     yield from _as_other_type(program)
@@ -308,10 +307,7 @@ def _misused(program: Program, uses: _Uses) -> Iterator[Finding]:
         match node:
             case ast.Expr(value=ast.Attribute(attr=name) as use) if use in uses and name in _METHODS:
                 span = program.places.attribute_span(use)
-                insert = Edit.insert(span.end, "()")
-                yield Finding(
-                    span, f"`{name}` is not called", (Fix("Insert `()`", (insert,), preferred=True),)
-                )
+                yield Finding(span, f"`{name}` is not called", (Fix.insert(span.end, "()"),))
             case ast.keyword(arg="messages", value=ast.Attribute(attr=name) as use) if use in uses:
                 if name in _NO_MESSAGES:
                     span = program.places.attribute_span(use)

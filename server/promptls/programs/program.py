@@ -55,6 +55,11 @@ class SyntaxTree:
         """Return the span of an expression or statement, or of the name of an argument or an import."""
         return self.places.span(node)
 
+    def without_call(self, call: ast.Call) -> Fix:
+        """Return the fix that removes the parentheses of a call."""
+        edit = Edit(Span(self.span(call.func).end, self.span(call).end), "")
+        return Fix("Remove the parentheses", (edit,), preferred=True)
+
 
 @dataclass(frozen=True)
 class Program(SyntaxTree):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
-from promptls.lint.rule import Edit, Finding, Fix
+from promptls.lint.rule import Finding, Fix
 from promptls.programs.program import Program, change_literal, is_open
 from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
 from promptls.syntax.python_places import (
@@ -19,7 +19,6 @@ from promptls.syntax.python_places import (
     text_of,
 )
 from promptls.text.format import in_code
-from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 from promptls.workspace.python_scopes import own_nodes, returned_values
 
@@ -188,7 +187,7 @@ class _Samples:
             if key is None or key in model.model_fields:
                 continue
             meant = _meant(key, [each for each in model.model_fields if each not in given])
-            span = Span(start := self._program.span(keyword).start, start + len(key))
+            span = self._program.span(keyword)
             fixes = (
                 (Fix.change_to(span, meant, preferred=True),) if meant and _may_be(key, keyword.value) else ()
             )
@@ -461,16 +460,15 @@ class _Samples:
 
         name = self._program.library_name(metric)
         if name in METRIC_CLASSES or any(name == each.kind for each in RAGAS_METRICS):
-            end = self._program.span(metric).end
-            fix = Fix("Add parentheses", (Edit.insert(end, "()"),), preferred=True)
-            yield Finding(self._program.span(metric), f"`{name}` is a class, and no metric", (fix,))
+            span = self._program.span(metric)
+            message = f"`{name}` is a class, and no metric"
+            yield Finding(span, message, (Fix.insert(span.end, "()"),))
         elif isinstance(metric, ast.Call) and not metric.args and not metric.keywords:
             name = self._program.library_name(metric.func)
             if name in INSTANCES:
-                span = Span(self._program.span(metric.func).end, self._program.span(metric).end)
-                fix = Fix("Remove the parentheses", (Edit(span, ""),), preferred=True)
                 message = f"`{name}` is a metric, which cannot be called: its class is `{INSTANCES[name]}`"
-                yield Finding(self._program.span(metric), message, (fix,))
+                fixes = (self._program.without_call(metric),)
+                yield Finding(self._program.span(metric), message, fixes)
 
     def arguments(self, call: ast.Call) -> Iterator[Finding]:
         """Yield the columns that a call of `ascore` does not pass to a metric of Ragas."""
