@@ -69,6 +69,13 @@ def test_a_coroutine_that_is_used_like_its_result_is_awaited(old: str, place: st
     assert fixed(PROGRAM.replace(old, old.removeprefix("await "), 1)) == ([place], PROGRAM)
 
 
+@pytest.mark.parametrize("read", ["[0]", ".scores"])
+def test_a_coroutine_is_awaited_before_a_part_of_its_result_is_read(read: str) -> None:
+    text = PROGRAM.replace("print(len(rows))", f"print((await run.arun(dataset)){read})")
+    assert fixed(text)[0] == []
+    assert fixed(text.replace("(await run.arun(dataset))", "run.arun(dataset)")) == (["run.arun"], text)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "places"),
     [

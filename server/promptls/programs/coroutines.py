@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from promptls.lint.rule import Finding, Fix
+from promptls.lint.rule import Edit, Finding, Fix
 from promptls.programs.metric_prompts import SCORES
 from promptls.programs.program import Program
 from promptls.programs.ragas_prompts import prompt_class
@@ -17,7 +17,7 @@ from promptls.text.positions import Span
 from promptls.workspace.python_data import is_record
 from promptls.workspace.python_scopes import Scope, is_generator, own_nodes, returned_values
 
-_METHODS: Final = frozenset({"single_turn_ascore", "multi_turn_ascore"})
+_METHODS: Final = frozenset({"ascore", "single_turn_ascore", "multi_turn_ascore"})
 """Methods of Ragas that return coroutines, and whose names no other library uses."""
 _NO_WAITING: Final = frozenset(
     {"bool", "enumerate", "float", "int", "len", "list", "max", "mean", "min", "print", "round", "sorted"}
@@ -142,7 +142,12 @@ class _Coroutines:
     def _finding(self, made: _Coroutine, effect: str) -> Finding:
         functions = (each for each in self.program.functions if isinstance(each, ast.AsyncFunctionDef))
         is_async = any(made.call in own_nodes(each) for each in functions)
-        fix = Fix.insert(self.program.span(made.call).start, "await ")
+        span = self.program.span(made.call)
+        parts = (each for each in self.program.nodes if isinstance(each, ast.Attribute | ast.Subscript))
+        is_part_read = any(each.value is made.call for each in parts)
+        brackets = (Edit.insert(span.start, "(await "), Edit.insert(span.end, ")"))
+        edits = brackets if is_part_read else (Edit.insert(span.start, "await "),)
+        fix = Fix("Insert `await`", edits, preferred=True)
         message = f"without `await`, `{made.called}` {effect}"
         return Finding(self.program.span(made.call.func), message, (fix,) if is_async else ())
 

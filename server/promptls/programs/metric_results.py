@@ -1,4 +1,4 @@
-"""Diagnostics for results of metrics: coroutines without `await`, and comparisons with impossible values."""
+"""Diagnostics for results of metrics: needless `await`s, and comparisons with impossible values."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from promptls.lint.rule import Finding, Fix
+from promptls.lint.rule import Finding
 from promptls.programs.metric_calls import Metrics, scored_metric
 from promptls.programs.metric_prompts import Classes
 from promptls.programs.program import Program, change_literal, suggest_literal
 from promptls.syntax.python_places import Function, dict_items, key_read, last_name, text_of
 from promptls.text.format import in_code
 from promptls.text.suggest import nearest
-from promptls.workspace.python_experiments import RESULT_FIELDS, scored_by
 from promptls.workspace.python_scopes import own_nodes
 
 _OF_SAMPLES: Final = frozenset({"single_turn_score", "multi_turn_score"})
@@ -29,7 +28,7 @@ class Results(NamedTuple):
 
 
 def findings_in_results(results: Results) -> Iterator[Finding]:
-    """Yield scores without `await`, and comparisons of a value with one that the metric does not allow."""
+    """Yield scores with `await`, and comparisons of a value with one that the metric does not allow."""
     yield from _awaits(results)
     for node in results.program.nodes:
         if isinstance(node, ast.Compare):
@@ -53,16 +52,11 @@ def _conditions(results: Results, test: ast.expr) -> Iterator[Finding]:
 
 
 def _awaits(results: Results) -> Iterator[Finding]:
-    """Yield `ascore` without `await` whose result is read, and `score` with it."""
+    """Yield `score` with `await`."""
     program = results.program
-    read: dict[ast.expr | None, bool] = {}
     for node in program.nodes:
         call = _awaited(node)
-        if isinstance(node, ast.Attribute) and node.attr in RESULT_FIELDS:
-            values = program.values_of(node.value)
-            if all(isinstance(each, ast.Call) and scored_by(each)[1] == "ascore" for each in values):
-                read |= dict.fromkeys(values, isinstance(node.value, ast.Name))
-        elif isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
             is_scored = call.func.attr == "score" and scored_metric(program, call, results.metrics)
             if is_scored or _is_sample_score(program, call):
                 awaited = call.func.attr.replace("score", "ascore")
@@ -71,12 +65,6 @@ def _awaits(results: Results) -> Iterator[Finding]:
                     f"`{ast.unparse(call.func)}` returns no coroutine; `{awaited}` is the method to await"
                 )
                 yield Finding.suggest(span, message, awaited, preferred=True)
-    for call, is_alone in read.items():
-        if isinstance(call, ast.Call):
-            is_async = isinstance(program.scope_of(call).node, ast.AsyncFunctionDef)
-            fixes = (Fix.insert(program.span(call).start, "await "),) if is_async and is_alone else ()
-            message = f"without `await`, `{ast.unparse(call.func)}` returns a coroutine, which has no value"
-            yield Finding(program.span(call.func), message, fixes)
 
 
 def _awaited(node: ast.AST) -> ast.expr | None:
