@@ -156,23 +156,25 @@ def rows_by_values(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, .
     Empty for files above `MAX_BYTES` and for files that cannot be read completely.
     """
     found: dict[tuple[str, ...], RowPlace] = {}
-    try:
-        for row in open_dataset(path).rows() if _is_read_whole(path) else ():
-            if all(column in row.values for column in columns):
-                key = tuple(as_text(row.values[column]) for column in columns)
-                found.setdefault(key, RowPlace(row.number, row.line))
-    except UserError:
-        return {}
+    for row in _all_rows(path):
+        if all(column in row.values for column in columns):
+            key = tuple(as_text(row.values[column]) for column in columns)
+            found.setdefault(key, RowPlace(row.number, row.line))
     return found
 
 
 @cached_by_file(16)
 def row_lines(path: Path) -> Mapping[int, int]:
     """Return the line (from 0) on which each row begins, by row number (from 1); see `rows_by_values`."""
+    return {row.number: row.line for row in _all_rows(path)}
+
+
+def _all_rows(path: Path) -> list[Row]:
+    """Return the rows of a file up to `MAX_BYTES`; nothing if any of them cannot be read."""
     try:
-        return {row.number: row.line for row in open_dataset(path).rows()} if _is_read_whole(path) else {}
+        return list(open_dataset(path).rows()) if _is_read_whole(path) else []
     except UserError:
-        return {}
+        return []
 
 
 def as_text(value: Any) -> str:

@@ -17,6 +17,7 @@ from promptls.metrics.values import NoJsonError, json_of
 from promptls.security.files import read_bytes
 from promptls.semantic.types.schemas import RUN_SECONDS, SchemaCheck, UndecidedError
 from promptls.text.errors import UserError
+from promptls.text.format import shorten_line
 
 JUDGE: Final = "judge"
 EMBEDDER: Final = "embedder"
@@ -227,10 +228,7 @@ def read_verdict(text: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
         if wrong is None:
             return candidate
         problem = wrong
-    shown = re.sub(r"\s+", " ", text).strip()
-    raise NoVerdictError(
-        f"the judge gave no verdict: {problem}, in “{shown[:_QUOTED]}{'…' if len(shown) > _QUOTED else ''}”"
-    )
+    raise NoVerdictError(f"the judge gave no verdict: {problem}, in “{shorten_line(text, _QUOTED)}”")
 
 
 def _mismatch(value: object, schema: Mapping[str, Any]) -> str | None:

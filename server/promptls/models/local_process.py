@@ -19,6 +19,7 @@ from functools import lru_cache
 from typing import Any, TextIO
 
 from promptls.embeddings.language_model import CONTEXT_TOKENS, PromptScorer, TooLongError, load
+from promptls.models.chat_completions import StreamedAnswer
 from promptls.security.processes import claim_standard_output, end_with_owner
 
 
@@ -59,33 +60,13 @@ def _complete(server: Any, request: dict[str, Any], answers: TextIO) -> Any:
             return {"error": {"message": f"the JSON Schema cannot be used: {error}", "type": "schema"}}
     try:
         if request.get("stream"):
-            return _in_pieces(server, body, answers)
+            pieces = StreamedAnswer(lambda piece: _answer(answers, {"piece": piece}))
+            streaming = {"stream": True, "stream_options": {"include_usage": True}}
+            refused = server.handle_chat_completions({**body, **streaming}, pieces.add)
+            return refused if isinstance(refused, dict) and "error" in refused else pieces.answer()
         return server.handle_chat_completions(body)
     except Exception as error:  # noqa: BLE001 - llama.cpp raises many kinds of errors, which all mean that there is no answer
         return {"error": {"message": str(error), "type": type(error).__name__}}
-
-
-def _in_pieces(server: Any, body: dict[str, Any], answers: TextIO) -> dict[str, Any]:
-    """Return the complete answer; its chunks are written as they arrive."""
-    pieces: list[str] = []
-    whole: dict[str, Any] = {"finish_reason": None}
-
-    def take(event: dict[str, Any]) -> None:
-        whole.update({key: event[key] for key in ("usage", "model", "error") if event.get(key)})
-        for choice in event.get("choices") or ():
-            whole["finish_reason"] = choice.get("finish_reason") or whole["finish_reason"]
-            piece = (choice.get("delta") or {}).get("content")
-            if piece:
-                pieces.append(piece)
-                _answer(answers, {"piece": piece})
-
-    refused = server.handle_chat_completions(
-        {**body, "stream": True, "stream_options": {"include_usage": True}}, take
-    )
-    if isinstance(refused, dict) and "error" in refused:
-        return refused
-    choice = {"message": {"content": "".join(pieces)}, "finish_reason": whole.pop("finish_reason")}
-    return {**whole, "choices": [choice]}
 
 
 def _score(scorer: PromptScorer, request: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,10 @@
 """The interfaces of models: references, completions, embeddings, errors, and requests that compare labels.
 
-A request that compares labels is a list of messages with the role `label`, see `LabelMessage`. It is
-processed like any other request, and its answer is the chosen label.
+A request that compares labels is a list of messages with the role `label`. It is processed like any other
+request, and its answer is the chosen label. In each message, `label` is the label, and `content` the whole
+prompt, which is measured by perplexity. Only tokens after those of `context` count. The `measure`
+`likelihood` is the sum of their log-probabilities, and `next token` that of a single token. The perplexity of
+`baseline`, a prompt and its context, is subtracted.
 """
 
 from __future__ import annotations
@@ -11,9 +14,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
-
-from typing_extensions import NotRequired, TypedDict
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from promptls.embeddings.language_model import ScoredTokens
 from promptls.text.errors import UserError
@@ -224,22 +225,6 @@ class EmbeddingModel(Protocol):
 
 
 LABEL_ROLE: Final = "label"
-
-
-class LabelMessage(TypedDict):
-    """A label with what is scored: `content` is its whole prompt, measured by perplexity.
-
-    Only tokens after those of `context` count. The measure `likelihood` is the sum of their
-    log-probabilities; `next token` is the same for a single token. The perplexity of `baseline`, a prompt and
-    its context, is subtracted.
-    """
-
-    role: Literal["label"]
-    label: str
-    content: str
-    context: NotRequired[str]
-    measure: NotRequired[Literal["likelihood", "next token"]]
-    baseline: NotRequired[Sequence[str]]
 
 
 def compares_labels(messages: Messages) -> bool:

@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from promptls.embeddings.language_model import ScoredTokens
+from promptls.models.chat_completions import StreamedAnswer, cost_in_headers, reported_cost, token_details
 from promptls.models.keys import url_without_secrets
 from promptls.models.model import (
     Completion,
@@ -24,8 +25,8 @@ from promptls.models.model import (
     check_key,
     count_of,
 )
-from promptls.models.reported_usage import cost_in_headers, reported_cost, token_details
 from promptls.models.retrying import LONGEST_WAIT
+from promptls.text.format import shorten_line
 
 if TYPE_CHECKING:
     import ssl
@@ -174,43 +175,20 @@ def _is_strict(schema: Any) -> bool:
     return all(map(_is_strict, schema.values()))
 
 
-class _Pieces:
-    """The chunks of an answer that a server streams as events."""
+class _EventReader:
+    """The pieces of an answer that a server sends as events, each on a line."""
 
     def __init__(self, on_text: Callable[[str], None]) -> None:
-        self.events = 0
-        self._on_text = on_text
+        self.pieces = StreamedAnswer(on_text)
         self._unread = b""
-        self._text: list[str] = []
-        self._answer: dict[str, Any] = {}
-        self._finish_reason: Any = None
 
     def add(self, content: bytes) -> None:
-        """Process the complete lines."""
+        """Read the complete lines."""
         *lines, self._unread = (self._unread + content).split(b"\n")
         for line in lines:
             if line.startswith(b"data:") and line[5:].strip() != b"[DONE]":
-                self._add_event(line[5:])
-
-    def _add_event(self, data: bytes) -> None:
-        try:
-            event = json.loads(data)
-            choice: dict[str, Any] = next(iter(event.get("choices") or ()), {})
-            text = (choice.get("delta") or {}).get("content") or ""
-        except (ValueError, AttributeError, TypeError, RecursionError):
-            return
-        self.events += 1
-        self._answer.update({key: event[key] for key in ("usage", "model", "error") if event.get(key)})
-        self._finish_reason = choice.get("finish_reason") or self._finish_reason
-        if isinstance(text, str) and text:
-            self._text.append(text)
-            self._on_text(text)
-
-    def answer(self) -> bytes:
-        """Return the answer in the form of a response without streaming."""
-        choice = {"message": {"content": "".join(self._text)}, "finish_reason": self._finish_reason}
-        choices = {} if "error" in self._answer else {"choices": [choice]}
-        return json.dumps({**self._answer, **choices}).encode()
+                with suppress(ValueError, RecursionError):
+                    self.pieces.add(json.loads(line[5:]))
 
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -288,19 +266,19 @@ class OpenAiCompatible:
 
         Servers that do not support streaming may return a complete answer.
         """
-        pieces = _Pieces(on_text)
+        reader = _EventReader(on_text)
         body = {
             **self._body(messages, parameters, json_schema),
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        content, seconds, _ = await self._request("chat/completions", body, pieces.add)
-        pieces.add(b"\n")
-        if not pieces.events:
+        content, seconds, _ = await self._request("chat/completions", body, reader.add)
+        reader.add(b"\n")
+        if not reader.pieces.events:
             completion = self._completion(content, seconds)
             on_text(completion.text)
             return completion
-        return self._completion(pieces.answer(), seconds)
+        return self._completion(json.dumps(reader.pieces.answer()).encode(), seconds)
 
     async def embed(self, texts: Sequence[str]) -> EmbeddingResult:
         """Return a vector for each text; a single request is sent."""
@@ -464,10 +442,9 @@ class OpenAiCompatible:
     def _quote(self, content: bytes) -> str:
         detail = error_message_in(content)
         message = content[: 16 * QUOTED].decode(errors="replace") if detail is None else detail
-        message = re.sub(r"\s+", " ", message).strip()
         # OpenAI's message about an invalid key quotes parts of it.
         message = re.sub(r"\bsk-[\w*.-]{4,}", "[key]", self._without_key(message))
-        return f"“{message[:QUOTED]}{'…' if len(message) > QUOTED else ''}”" if message else "(no text)"
+        return f"“{shorten_line(message, QUOTED)}”" if message.strip() else "(no text)"
 
     def _without_key(self, message: str) -> str:
         return message.replace(self._key, "[key]") if self._key else message

@@ -311,14 +311,7 @@ class Snapshot:
     @question
     def kind(self, path: str) -> Kind:
         """Return the kind of the file at `path`, from its text, includers, includes and the settings."""
-        known = self._kinds.get(path)
-        if known is None:
-            known = self._kinds[path] = self._find_kind(path)
-        return known
-
-    @cached_property
-    def _kinds(self) -> dict[str, Kind]:
-        return {}
+        return self.once(Snapshot._find_kind, path)
 
     def _find_kind(self, path: str) -> Kind:
         template = self.template(path)
@@ -416,14 +409,7 @@ class Snapshot:
     @question
     def included(self, path: str) -> tuple[str, ...]:
         """Return every file that rendering the file at `path` may read, each once, itself first."""
-        known = self._included.get(path)
-        if known is None:
-            known = self._included[path] = self._find_included(path)
-        return known
-
-    @cached_property
-    def _included(self) -> dict[str, tuple[str, ...]]:
-        return {}
+        return self.once(Snapshot._find_included, path)
 
     def _find_included(self, path: str) -> tuple[str, ...]:
         seen = {path: None}

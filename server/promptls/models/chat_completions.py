@@ -1,14 +1,46 @@
-"""Tokens and costs that OpenAI-compatible servers report, each in its own way."""
+"""Answers of chat completions: the pieces of a stream, and the tokens and costs that servers report."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from promptls.models.model import count_of
 
 _TICKS: Final = 10_000_000_000
 """The number of xAI's ticks in a US dollar."""
+
+
+class StreamedAnswer:
+    """An answer whose pieces arrive as events; `events` counts them."""
+
+    def __init__(self, on_text: Callable[[str], None]) -> None:
+        """Pass each piece of the text to `on_text`."""
+        self.events = 0
+        self._on_text = on_text
+        self._texts: list[str] = []
+        self._answer: dict[str, Any] = {}
+        self._finish_reason: Any = None
+
+    def add(self, event: Any) -> None:
+        """Add the content of an event; anything else is ignored."""
+        try:
+            choice: dict[str, Any] = next(iter(event.get("choices") or ()), {})
+            text = (choice.get("delta") or {}).get("content") or ""
+        except (AttributeError, TypeError):
+            return
+        self.events += 1
+        self._answer.update({key: event[key] for key in ("usage", "model", "error") if event.get(key)})
+        self._finish_reason = choice.get("finish_reason") or self._finish_reason
+        if isinstance(text, str) and text:
+            self._texts.append(text)
+            self._on_text(text)
+
+    def answer(self) -> dict[str, Any]:
+        """Return the answer in the form of a response without streaming."""
+        choice = {"message": {"content": "".join(self._texts)}, "finish_reason": self._finish_reason}
+        choices = {} if "error" in self._answer else {"choices": [choice]}
+        return {**self._answer, **choices}
 
 
 def token_details(usage: Mapping[str, Any]) -> tuple[int | None, int | None, int | None]:
