@@ -194,17 +194,22 @@ def _is_read_whole(path: Path, limit: int = MAX_BYTES) -> bool:
 
 
 @cached_by_file(16)
-def row_with_typo(path: Path, column: str) -> tuple[RowPlace, str] | None:
-    """Return the first row without a value in a column that has one under a similar name, and this name."""
+def all_rows(path: Path) -> tuple[Row, ...]:
+    """Return all rows; none of files above `MAX_BYTES_FOR_ROWS` and of files that cannot be read."""
     try:
-        for row in open_dataset(path).rows() if _is_read_whole(path, MAX_BYTES_FOR_ROWS) else ():
-            if row.values.get(column) is None:
-                names = (name for name, value in row.values.items() if value is not None)
-                similar = next((name for name in names if is_typo(name, column)), None)
-                if similar is not None:
-                    return RowPlace(row.number, row.line), similar
+        return tuple(open_dataset(path).rows()) if _is_read_whole(path, MAX_BYTES_FOR_ROWS) else ()
     except UserError:
-        pass
+        return ()
+
+
+def row_with_typo(path: Path, column: str) -> tuple[Row, str] | None:
+    """Return the first row without a value in a column that has one under a similar name, and this name."""
+    for row in all_rows(path):
+        if row.values.get(column) is None:
+            names = (name for name, value in row.values.items() if value is not None)
+            similar = next((name for name in names if is_typo(name, column)), None)
+            if similar is not None:
+                return row, similar
     return None
 
 

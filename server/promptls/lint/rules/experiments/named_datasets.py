@@ -309,9 +309,11 @@ def _in_rows(file: File, experiment: DeclaredExperiment, columns: tuple[str, ...
     for name in needed if span is not None and experiment.dataset.suffix.lower() != ".csv" else ():
         found = row_with_typo(experiment.dataset, name) if name in columns else None
         if found is not None and span is not None and found[1] not in needed:
-            row, meant = found
-            message = f"row {row.number} of `{experiment.declared.dataset}` lacks `{name}`; it has `{meant}`"
-            place = place_in_data(experiment.dataset, FilePlace(experiment.dataset, row.line), "the row")
+            other, meant = found
+            message = (
+                f"row {other.number} of `{experiment.declared.dataset}` lacks `{name}`; it has `{meant}`"
+            )
+            place = place_in_data(experiment.dataset, FilePlace(experiment.dataset, other.line), "the row")
             yield Finding(span, message, severity="warning", related=(place,))
 
 

@@ -9,6 +9,9 @@ a required input, and a value that does not have the type or is not in the `enum
 declaration, the type that the template uses it as. What the template reads under a condition such as
 `message.role == "tool"` is only required in rows that satisfy the condition.
 
+Also reports values in the datasets of the file's experiments that do not fit `input_keys`, for each input in
+its first such row. Datasets larger than 500 kilobytes are not checked.
+
 ## Why is this bad?
 
 The preview, and anyone who copies the sample, shows a prompt that no caller would get.
@@ -102,23 +105,32 @@ prompt = Prompt(template_path="main.yml.j2", template_data={"text": "Where is my
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
+from promptls.datasets.cells import typed_row
+from promptls.datasets.dataset_files import Row, all_rows
 from promptls.lint.analysis.call_problems import CallProblem, call_problems
-from promptls.lint.analysis.declared_experiments import NameProblem, place_in_data
+from promptls.lint.analysis.declared_experiments import (
+    DeclaredExperiment,
+    NameProblem,
+    declared_experiments,
+    place_in_data,
+)
+from promptls.lint.analysis.declared_types import mismatch
 from promptls.lint.analysis.loop_names import plurals
 from promptls.lint.analysis.sampled_values import sample_problems
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, RelatedInformation, Severity, rule
-from promptls.security.files import current_scope, is_file, is_folder, read_text
+from promptls.security.files import cached_by_file, current_scope, is_file, is_folder, read_text
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import GLOBALS, INJECTED
 from promptls.syntax.yaml.compose import compose
 from promptls.syntax.yaml.nodes import Mapping, key_text, node_at
-from promptls.text.errors import UserError
+from promptls.text.errors import FilePlace, UserError
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 from promptls.workspace.contract import calls_to, include_chains, needs_of
@@ -129,6 +141,41 @@ if TYPE_CHECKING:
 
 @rule(severity="warning", kinds=frozenset({Kind.PARTS, Kind.OBJECT}))
 def invalid_sample(file: File) -> Iterator[Finding]:
+    """Yield the problems of the samples and of the rows of datasets."""
+    yield from _in_samples(file)
+    for experiment in declared_experiments(file):
+        span = experiment.span(file, "dataset")
+        if span is not None:
+            yield from _in_rows(file, experiment, span)
+
+
+def _in_rows(file: File, experiment: DeclaredExperiment, span: Span) -> Iterator[Finding]:
+    """Yield the first value of each input in the rows of a dataset that does not fit its declaration."""
+    schemas = {name: schema for name, schema in file.template.declarations.schemas.items() if schema}
+    types = file.template.declarations.settings.input_types()
+    written = json.dumps([schemas, types], default=str) if schemas else ""
+    for row, what in _misfits(experiment.dataset, written) if schemas else ():
+        place = place_in_data(experiment.dataset, FilePlace(experiment.dataset, row.line), "the row")
+        message = f"row {row.number} of `{experiment.declared.dataset}`: {what}"
+        yield Finding(span, message, related=(place,))
+
+
+@cached_by_file(16)
+def _misfits(path: Path, written: str) -> tuple[tuple[Row, str], ...]:
+    """Return the rows with the first wrong value of an input; `written` is JSON of the schemas and the types."""
+    schemas, types = json.loads(written)
+    found: dict[str, tuple[Row, str]] = {}
+    for row in all_rows(path):
+        values = typed_row(row.values, types)
+        for name, schema in schemas.items():
+            value = values.get(name)
+            problem = mismatch((name,), value, schema) if name not in found and value != "" else None
+            if problem is not None:
+                found[name] = row, problem.message
+    return tuple(found.values())
+
+
+def _in_samples(file: File) -> Iterator[Finding]:
     """Yield the problems of the samples."""
     span = file.template.declarations.value_span("samples")
     if span is None or not file.template.declarations.settings.samples:

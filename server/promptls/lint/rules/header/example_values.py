@@ -51,8 +51,9 @@ examples:
 Example output that does not match the declared output.
 
 With `output_type: json`, the default of prompt objects, reports outputs that are text but not valid JSON.
-With an `output_schema`, reports outputs that do not match it, and values in the datasets of experiments that
-a metric compares with a property of the answer and that its `enum` does not have. In a file that Ragas saved
+With an `output_schema`, reports outputs that do not match it, expected answers in the datasets of experiments
+that do not match it, and values there that a metric compares with a property of the answer and that its `enum`
+does not have. In a file that Ragas saved
 with a schema of the answer, values that do not match it are hints.
 
 ## Why is this bad?
@@ -104,6 +105,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from promptls.datasets.dataset_files import RowPlace, all_rows, rows_by_values
 from promptls.dialects.ragas.prompt_object import DEFAULT_OUTPUT_TYPE, schema_in_instruction
 from promptls.dialects.ragas.saved_prompt import form_of, saved_prompt_in
 from promptls.lint.analysis.declared_experiments import (
@@ -116,10 +118,12 @@ from promptls.lint.analysis.declared_experiments import (
 from promptls.lint.analysis.declared_types import declared_types, is_of_type, plainly_fits
 from promptls.lint.fixes.yaml_edits import added_entry
 from promptls.lint.rule import DECLARING_KINDS, File, Finding, Fix, Severity, each_example, rule
+from promptls.metrics.metric_loading import REFERENCE_NAMES
+from promptls.security.files import cached_by_file
 from promptls.semantic.header import Example
 from promptls.semantic.kind import Kind
 from promptls.semantic.object_data import holds_printed
-from promptls.semantic.types.schemas import schema_fault
+from promptls.semantic.types.schemas import SchemaCheck, schema_fault
 from promptls.syntax.yaml.nodes import Node, key_text, nearest_node_at
 from promptls.text.errors import FilePlace, parse_json, trailing_comma
 from promptls.text.positions import Span
@@ -326,34 +330,76 @@ def _outputs_of_examples(example: Example, required: _Requirements) -> Iterator[
 
 
 def _in_rows(file: File) -> Iterator[Finding]:
-    """Yield the expected values in datasets that the `enum` of a property of the answer does not have."""
-    properties = (file.template.declarations.settings.output_schema or {}).get("properties")
-    if not isinstance(properties, dict):
-        return
-    from promptls.datasets.dataset_files import rows_by_values
-
+    """Yield the expected answers in datasets, and the values for a property of the answer, that do not fit."""
+    schema = file.template.declarations.settings.output_schema or {}
     for experiment in declared_experiments(file):
         span = experiment.span(file, "dataset")
-        for column, name in _expected(file, experiment, properties) if span is not None else ():
-            allowed, is_list = _allowed(properties[name])
-            rows = rows_by_values(experiment.dataset, (column,)) if allowed else {}
-            values = {value: _SEPARATOR.split(value.strip("[]")) if is_list else [value] for (value,) in rows}
-            wrong = {
-                value: each.strip("\"' ")
-                for value, parts in values.items()
-                for each in parts
-                if each.strip("\"' ") not in {*allowed, ""}
-            }
-            if span is None or 2 * len(wrong) > len(values):
-                continue  # The column has other values than the answer.
-            for value, part in islice(wrong.items(), _MAX_ROWS):
-                row = rows[value,]
-                message = (
-                    f"row {row.number} of `{experiment.declared.dataset}` expects `{part}` for `{name}`, "
-                    f"which `output_schema` does not allow{did_you_mean(part, allowed)}"
-                )
-                place = place_in_data(experiment.dataset, FilePlace(experiment.dataset, row.line), "the row")
-                yield Finding(span, message, severity="warning", related=(place,))
+        for row, what in _wrong_rows(file, experiment, schema) if span is not None and schema else ():
+            message = f"row {row.number} of `{experiment.declared.dataset}` expects {what}"
+            place = place_in_data(experiment.dataset, FilePlace(experiment.dataset, row.line), "the row")
+            yield Finding(span or Span(0, 0), message, severity="warning", related=(place,))
+
+
+def _wrong_rows(
+    file: File, experiment: DeclaredExperiment, schema: dict[str, Any]
+) -> Iterator[tuple[RowPlace, str]]:
+    """Yield the first rows that expect what the schema of the answer excludes, each with a description."""
+    inputs = {key.name for key in file.template.declarations.inputs}
+    output = file.template.declarations.settings.output_key
+    names = tuple(name for name in (*REFERENCE_NAMES, output) if name and name not in inputs)
+    types = declared_types(schema)
+    if types is not None and types <= {"object", "array"}:
+        yield from islice(
+            _wrong_answers(experiment.dataset, names, json.dumps(schema, default=str)), _MAX_ROWS
+        )
+    properties = schema.get("properties")
+    properties = properties if isinstance(properties, dict) else {}
+    for column, name in _expected(file, experiment, properties):
+        if column in inputs:
+            continue
+        allowed, is_list = _allowed(properties[name])
+        rows = rows_by_values(experiment.dataset, (column,)) if allowed else {}
+        values = {value: _SEPARATOR.split(value.strip("[]")) if is_list else [value] for (value,) in rows}
+        wrong = {
+            value: each.strip("\"' ")
+            for value, parts in values.items()
+            for each in parts
+            if each.strip("\"' ") not in {*allowed, ""}
+        }
+        if 2 * len(wrong) > len(values):
+            continue  # The column has other values than the answer.
+        for value, part in islice(wrong.items(), _MAX_ROWS):
+            meant = did_you_mean(part, allowed)
+            yield rows[value,], f"`{part}` for `{name}`, which `output_schema` does not allow{meant}"
+
+
+@cached_by_file(16)
+def _wrong_answers(path: Path, names: tuple[str, ...], schema: str) -> tuple[tuple[RowPlace, str], ...]:
+    """Return the rows whose expected answer, in the first known column, is not what the schema allows.
+
+    Empty if most are not: then the column has other values than the answer.
+    """
+    rows = all_rows(path)
+    column = next((name for name in names if rows and name in rows[0].values), None)
+    answers = [(row, row.values[column]) for row in rows if column and row.values[column] not in (None, "")]
+    check = SchemaCheck(json.loads(schema))
+    wrong = [
+        (RowPlace(row.number, row.line), what)
+        for row, value in answers
+        if (what := _wrong_answer(value, check))
+    ]
+    return tuple(wrong) if 2 * len(wrong) <= len(answers) else ()
+
+
+def _wrong_answer(value: Any, check: SchemaCheck) -> str:
+    """Return what is wrong with an expected answer; empty if nothing is."""
+    if isinstance(value, str):
+        try:
+            value = parse_json(value)
+        except ValueError as error:
+            return f"invalid JSON: {_reason(error)}"
+    fault = check.fault(value)[0]
+    return f"an answer that does not fit `output_schema`: {fault}" if fault else ""
 
 
 def _expected(
@@ -368,8 +414,7 @@ def _expected(
             name = str(field or column.removeprefix("expected_"))
             if name in properties and (field or column.startswith("expected_")):
                 found |= {column: name, name: name}
-    inputs = {key.name for key in file.template.declarations.inputs}
-    yield from ((column, name) for column, name in found.items() if column not in inputs)
+    yield from found.items()
 
 
 def _allowed(schema: Any) -> tuple[list[str], bool]:
