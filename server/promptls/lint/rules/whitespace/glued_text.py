@@ -243,7 +243,7 @@ def glued_part(file: File) -> Iterator[Finding]:
     found: dict[Span, Finding] = {}
     for each in file.rendering.white_space if file.rendering is not None else ():
         tag = _tag_before(file, each.start) if each.kind in _HOW and each.start else None
-        if tag is not None and tag.trims_after:
+        if tag is not None and tag.trims_after and not tag.is_macro:
             found[tag.span] = _part_finding(file, tag, _HOW[each.kind], "warning" if each.detail else "error")
     for placed in file.template.parts:
         start = source.line_span(source.line_column(placed.span.start).line).start
@@ -328,6 +328,8 @@ class _Tag(NamedTuple):
     """The variables in a printed expression; None if it calls a function."""
     after: int
     is_after_value: bool
+    is_macro: bool
+    """Whether it begins a macro, so that what follows is printed elsewhere."""
 
 
 def _tag_before(file: File, start: int) -> _Tag | None:
@@ -354,6 +356,7 @@ def _tag_before(file: File, start: int) -> _Tag | None:
         _names_in(tag),
         located.start + (before.span.end if before else 0),
         before is not None and before.kind == "output",
+        statement is not None and statement.keyword == "macro",
     )
 
 
