@@ -228,7 +228,8 @@ def _visible(text: str, offset: int) -> int:
 def _culprit(source_map: RenderedMap, leaf: Leaf, offset: int) -> Culprit:
     """Return the location of a leaf, or of a character of it, in its file."""
     path = leaf.file.path if leaf.file else ""
-    include = next((outer for outer in leaf.outer if outer.file.sites[outer.site].kind == "include"), None)
+    includes = (outer for outer in leaf.outer if outer.file.sites[outer.site].kind == "include")
+    include = next(iter((*includes, *leaf.outer)), None)  # or the call of a macro
     include_line = None
     if include is not None:
         include_line = source_map.line(include.file.path, include.file.spans[include.site][0])

@@ -125,7 +125,7 @@ def rendered_yaml(file: File) -> Iterator[Finding]:
     message = _message(failure, describe_sample(rendering.sample))
     if failure.value is None and _is_indented_include(file, failure):
         message += (
-            "; of what is included, only the first line is indented (`{% filter indent(4) %}` indents all)"
+            "; only the first line of what this prints is indented (`{% filter indent(4) %}` indents all)"
         )
     yield Finding(span, message, _fixes(failure, file), related)
 
@@ -211,11 +211,11 @@ def _message(failure: RenderFailure, sample: str) -> str:
 
 
 def _is_indented_include(file: File, failure: RenderFailure) -> bool:
-    """Return whether the failing text was printed by an include with white space in front of it."""
+    """Return whether an include or a macro with white space in front of its tag printed the failing text."""
     if failure.kind != "yaml" or failure.include_line is None:
         return False
-    source = file.template.source
-    return source.slice(source.line_span(failure.include_line))[:1] in {" ", "\t"}
+    line = file.template.source.slice(file.template.source.line_span(failure.include_line))
+    return line[:1] in {" ", "\t"} and "indent" not in line
 
 
 def _why(failure: RenderFailure) -> str:
@@ -261,7 +261,7 @@ def _places(
             for reference in template.references
             if template.source.line_column(reference.span.start).line == failure.include_line
         ),
-        template.source.line_span(failure.include_line),
+        template.source.stripped_line(failure.include_line),
     )
     related = RelatedInformation(failure.path or "", inner, "this is what printed it")
     return outer, (related,), (other, inner)
