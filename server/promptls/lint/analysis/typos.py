@@ -326,6 +326,12 @@ def _misspelled_attributes(file: File, uses: list[AttributeUse], private: set[st
         if is_set_here_only and use.owner not in names.all_bound_names:
             # Another file makes the namespace, and may set what is read here.
             yield Finding.suggest(setters[0].span, f"nothing reads `{use.owner}.{meant}`", use.name)
+        elif (
+            len(use.name) == len(meant)
+            and sorted(use.name) != sorted(meant)
+            and any(not each.is_set and (each.owner, each.name) == (use.owner, meant) for each in uses)
+        ):
+            yield Finding(use.span, f"nothing sets `{use.owner}.{use.name}`")  # as `eom`, beside `bom`
         elif own not in around:
             yield _unset(use, meant)
 

@@ -19,7 +19,7 @@ from promptls.semantic.template import Template
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
-from promptls.syntax.jinja.nodes import Filter, Name, Operation, Statement
+from promptls.syntax.jinja.nodes import Attribute, Filter, Name, Operation, Statement, walk
 from promptls.syntax.jinja.problems import CONSTANTS, expressions_in, tag_problems, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
@@ -117,17 +117,52 @@ def undeclared_references(file: File) -> Iterator[Undeclared]:
                 continue
             if elsewhere is None:
                 near = declared | names_in_scope(names, reference.span.start) | INJECTED
-                meant = nearest(name, (each for each in near if _may_be_suggested(name, each)))
+                meant = _of_element(file, reference) or nearest(
+                    name, (each for each in near if _may_be_suggested(name, each))
+                )
             yield Undeclared(reference, meant, elsewhere)
+
+
+def _of_element(file: File, reference: NameReference) -> str | None:
+    """Return the attribute of this name that the tags around a variable read of the loop's element."""
+    located = file.template.source.located(reference.span.start)
+    loops = (b.opening for b in file.template.branches.at(reference.span.start) if b.keyword == "for")
+    openings = {reference.span.start, *loops}
+    return next(
+        (
+            f"{node.target.name}.{node.name}"
+            for _, node in expressions_in(located.chunk)
+            if isinstance(node, Attribute)
+            and node.name == reference.name
+            and isinstance(node.target, Name)
+            and any(node.target.name in _targets(file, opening) for opening in openings)
+        ),
+        None,
+    )
+
+
+def _targets(file: File, opening: int) -> frozenset[str]:
+    """Return the variables of the loop whose tag is at a place."""
+    statement = statement_at(file.template, opening)
+    targets = statement.targets if statement is not None and statement.keyword == "for" else ()
+    return frozenset(node.name for each in targets for node in walk(each) if isinstance(node, Name))
 
 
 def _sets_itself(file: File, name: str, binding: Binding, reference: NameReference) -> bool:
     """Return whether a `set` reads the name that it sets, for example to give an input a default."""
-    if name in file.template.names.bound_names("for") or binding.kind != "set":
+    if name in file.template.names.bound_names("for") or binding.kind != "set" or _is_sum(file, binding):
         return False
     located = file.template.source.located(reference.span.start)
     tag = located.tag_at(reference.span.start)
     return tag is not None and tag.span.start <= binding.span.start - located.start < tag.span.end
+
+
+def _is_sum(file: File, binding: Binding) -> bool:
+    """Return whether a `set` in a loop adds something to its own variable, whose value the loop does not keep."""
+    statement = statement_at(file.template, binding.span.start)
+    value = statement.first if statement is not None else None
+    is_added = isinstance(value, Operation) and {*value.operators} <= {"+", "~"}
+    return is_added and any(b.keyword == "for" for b in file.template.branches.at(binding.span.start))
 
 
 def _may_be_suggested(name: str, known: str) -> bool:
@@ -182,6 +217,8 @@ def out_of_scope(file: File, binding: Binding, read: Span) -> str:
             where = f"is a parameter of the block in line {line}, and nothing outside of it"
         case "with":
             where = f"is bound by the `with` in line {line}, and nothing outside of it"
+        case "set" if _is_sum(file, binding):
+            where = "is set in a loop and lost after each iteration; use a `namespace`"
         case _ if binding.span.start > read.start:
             where = f"is bound only further down, in line {line}"
         case _:

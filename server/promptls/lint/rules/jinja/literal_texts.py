@@ -7,7 +7,7 @@ Variable where a text is probably meant.
 Reports an unquoted word where a text is probably meant:
 
 - a role next to `==` or `!=`, as in `message.role == user`;
-- a word that is compared with a value such as a `type` or `status`, or that is a value in a sample;
+- a word that is compared with a value such as a `type` or `status`, or that is a value in a sample or a declared `enum`;
 - a key in brackets, as in `message[role]`, if the file has that key elsewhere, if the same value has other
   keys and this is a usual key of a message, or if the value is a loop's variable and a label such as `role:`
   is in front of the tag;
@@ -83,7 +83,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -321,7 +321,11 @@ def _is_likely(file: File, chunk: Chunk, each: _Ambiguous) -> bool:
         case "value" | "result":
             return True
         case "compared":
-            return any(each.name in _texts(sample.data) for sample in samples_of(file))
+            data = [
+                *(sample.data for sample in samples_of(file)),
+                *_enums(file.template.declarations.schemas),
+            ]
+            return any(each.name in _texts(value) for value in data)
         case "inner key":
             return f"{each.owner}.{each.name}" in _pairs_of(file.chunks)
         case "dict key" | "attribute":
@@ -347,6 +351,15 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _texts(each)
+
+
+def _enums(schema: object) -> Iterator[object]:
+    """Yield the `enum` of each schema in the schemas of the inputs."""
+    for key, value in schema.items() if isinstance(schema, Mapping) else ():
+        if key == "enum":
+            yield value
+        else:
+            yield from _enums(value)
 
 
 def _as_test(span: Span, operator: str) -> Finding:

@@ -579,10 +579,15 @@ def _without_data(file: File, importer: str) -> Iterator[Finding]:
     """Yield the uses of variables from the data in a file that is imported without context."""
     names = file.template.names
     file_name = PurePath(importer).name
+    read = {each.binding for each in names.references if each.binding is not None}
+    unread = [each for each in names.bindings_of("parameter") if each not in read]
     for name in sorted(names.read_names - GLOBALS - FOREIGN_CONSTANTS.keys() - {"loop"}):
         for reference in names.references_of(name):
             if reference.binding is None:
                 message = (
                     f"`{name}` does not exist here: `{file_name}` imports this file without `with context`"
                 )
-                yield Finding(reference.span, message)
+                bound = names_in_scope(names, reference.span.start)
+                near = [each for each in unread if each.name in bound]
+                meant = near[0].name if len(near) == 1 else None
+                yield Finding.suggest(reference.span, message, meant)

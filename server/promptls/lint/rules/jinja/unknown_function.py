@@ -115,6 +115,8 @@ def _undefined(file: File) -> Iterator[Finding]:
     if functions is None or (declared is None and not functions_path(file.snapshot, file.path)):
         return
     known = functions.union(declared or (), *(chain.bound for chain in chains))
+    # `unresolved-import` reports a misspelled import, and what it suggests is called here.
+    known |= {edit.text for each in lacking_imports(file) for fix in each.fixes for edit in fix.edits}
     suggested = _own_suggestions(file) | functions
     for reference in _unknown_calls(file, known):
         name = reference.name
