@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from promptls.lint.analysis.loop_names import plurals
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import Edit, File, Finding, Fix
 from promptls.semantic.flow.paths import Each, Path, Step
@@ -388,9 +389,9 @@ def _of_schema(schema: Node) -> Iterator[Finding]:
         elif key in {"items", "additionalProperties"}:
             yield from _of_schema(value)
         elif key == "required":
-            yield from _of_required(value, schema.merged("properties"))
+            yield from _of_required(value, schema)
         elif key is not None and key not in _KEYWORDS:
-            meant = [word for word in _KEYWORDS if is_typo(key, word)]
+            meant = [word for word in _KEYWORDS if is_typo(key, word) or word in plurals(key)]
             if meant:
                 yield misspelled(entry.key.span, f"JSON Schema has no keyword `{key}`", key, meant)
 
@@ -410,15 +411,25 @@ def _of_bounds(schema: MappingNode) -> Iterator[Finding]:
             yield Finding(nearest_node_at(schema, ("enum", index)).span, message)
 
 
-def _of_required(value: Node, properties: Node | None) -> Iterator[Finding]:
-    """Yield the typos of properties in `required`."""
+def _of_required(value: Node, schema: MappingNode) -> Iterator[Finding]:
+    """Yield the typos of properties in `required`, and other names there if a schema has no other properties."""
+    properties = schema.merged("properties")
+    is_whole = all(schema.entry(each) is None for each in _OF_MORE_PROPERTIES)
     if not isinstance(value, Sequence) or not isinstance(properties, MappingNode):
         return
     names = [name for entry in properties.entries if (name := key_text(entry)) is not None]
     for item in value.items:
         name = scalar_text(item)
-        if name and name not in names and (meant := [each for each in names if is_typo(name, each)]):
+        if not name or name in names:
+            continue
+        if meant := [each for each in names if is_typo(name, each)]:
             yield misspelled(item.span, f"the schema has no property `{name}`", name, meant)
+        elif is_whole:
+            yield Finding(item.span, f"the schema has no property `{name}`", severity="warning")
+
+
+_OF_MORE_PROPERTIES: Final = ("$ref", "additionalProperties", "allOf", "anyOf", "oneOf", "patternProperties")
+"""The keywords with which a schema may have more properties than those in its `properties`."""
 
 
 _BOUNDS: Final = (

@@ -5,7 +5,7 @@
 Invalid header or unknown header key.
 
 Reports YAML errors in the header, unknown keys (with the most similar known key), values of the wrong
-type, unknown JSON Schema types, schemas that no value fits, unknown encodings, a `functions` file that does not exist,
+type, unknown JSON Schema types and keywords, schemas that no value fits, names in `required` that a schema does not have, unknown encodings, a `functions` file that does not exist,
 and a `max_tokens` of an experiment that cuts off the output of every example.
 Also reports a header in a prompt object or an evaluation prompt, which have its keys at the top level.
 

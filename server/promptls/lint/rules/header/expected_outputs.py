@@ -47,7 +47,7 @@ Example outputs with different structures.
 Reports an example whose output has a different type than that of the first example, or is a mapping with
 different keys. Inside of outputs, and for outputs that are JSON, reports a single number in quotes among
 numbers without; any other text among three or more numbers is a hint, and so is a text where other outputs
-have a list. A `yes` or `no` that YAML reads as a boolean, and a value after `#` that it reads as a comment, are
+have a list. A boolean among numbers is reported. A `yes` or `no` that YAML reads as a boolean, and a value after `#` that it reads as a comment, are
 reported if other outputs have a text in that place. There, it also reports a key that is a typo of one that all others have.
 
 ## Why is this bad?
@@ -307,18 +307,18 @@ _HASHTAG: Final = re.compile(r"[ \t]*(#\S.*)")
 
 
 def _misread_texts(file: File, output: str, *, is_json: bool) -> Iterator[Finding]:
-    """Yield what YAML takes for a boolean or a comment where other outputs have a text."""
+    """Yield what YAML takes for a boolean or a comment where other outputs have a text, and booleans beside numbers."""
     examples = file.template.declarations.examples
-    texts = {
-        leaf.place
-        for example in examples
-        for leaf in _leaves_of_output(example, output, is_json)
-        if isinstance(leaf.value, str)
-    }
-    for example in examples if texts else ():
+    leaves = [leaf for example in examples for leaf in _leaves_of_output(example, output, is_json)]
+    texts = {leaf.place for leaf in leaves if isinstance(leaf.value, str)}
+    numbers = {leaf.place for leaf in leaves if isinstance(leaf.value, int | float)} - texts
+    for example in examples if texts or numbers else ():
         for path in _constants_of_output(example, output):
             node = _node_in(example, output, path)
             place = tuple(key if isinstance(key, str) else None for key in path)
+            if place in numbers and isinstance(node, Scalar) and node.tag == "bool":
+                message = f"`{node.text}` is a boolean, and other outputs have a number here"
+                yield Finding(node.span, message)
             if place not in texts or not isinstance(node, Scalar):
                 continue
             end = file.template.source.line_span(file.template.source.line_column(node.span.end).line).end

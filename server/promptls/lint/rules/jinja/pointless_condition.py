@@ -6,6 +6,7 @@ Reports
 - an `elif` that prints the condition of an earlier branch instead of its own;
 - an operand that the same `and` or `or` already has;
 - a text or a list as a condition, or beside `and` or `or` in one, as in `tone == "formal" or "casual"`, and `not none`;
+- a constant beside `and` or `or` in a condition that decides it, as in `false and urgent`;
 - a comparison of two constants, a list in quotes after `in`, and as a hint, `==` with a list of texts;
 - an `else`, if all branches print the same, and as a hint, an `elif` that prints the same as the branch before it;
 - comparisons that are never or always true together, as in `tone != "formal" or tone != "casual"` and
@@ -315,6 +316,10 @@ def _joined(place: _Place, node: Operation, *, is_condition: bool) -> Iterator[F
         is_text = isinstance(text, Constant) and isinstance(text.value, str) and text.value
         if is_condition and (is_text or (isinstance(text, Collection) and text.items)):
             yield from _always_true(place, beside, text)
+    for each in (*before, last) if is_condition else ():
+        if isinstance(each, Constant) and each.value is (operator == "or"):
+            when = "always" if each.value else "never"
+            yield Finding(place.span(each), f"with this, the condition is {when} true")
     if place.tokens(last) in {place.tokens(each) for each in before}:
         yield Finding(place.span(last), f"this `{operator}` already has this operand")
     sign, when, meant = _OPPOSED[operator]

@@ -5,7 +5,7 @@ Jinja's functions, methods of texts such as `replace`, macros, functions of the 
 that a Python program passes to the template. A missing argument of a macro is a hint: it is undefined inside of the macro. So is
 a variable that is passed as another parameter than that of its name. Also reports
 numbers, lists and a single word in quotes that are passed to `escape_special_characters`, lists that are passed to `range`, texts where
-a filter takes a number or a boolean, a separator that is joined by a list, `indent` of the first line where
+a filter takes a number or a boolean, or a number of spaces as in `indent("4")`, a separator that is joined by a list, `indent` of the first line where
 the tag is indented itself, a macro that always calls itself, a call of a variable that is set to a value, and
 `range[3]`.
 
@@ -391,6 +391,8 @@ _NUMBERS: Final = frozenset(
     | {("truncate", "leeway"), ("truncate", "length"), ("wordwrap", "width")}
 )
 """The parameters of filters that are numbers."""
+_INDENTATIONS: Final = frozenset({("indent", "width"), ("tojson", "indent")})
+"""The parameters of filters that are a number of spaces, or the text in their place."""
 _FLAGS: Final = {
     ("dictsort", "case_sensitive"): "by",
     ("max", "case_sensitive"): "attribute",
@@ -422,6 +424,10 @@ def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature)
             number = value.value.strip()
             fixes = (Fix.change_to(value.span, number, preferred=True),) if number.isdecimal() else ()
             yield Finding(value.span, f"`{name}` is a number, and this is a text", fixes)
+        elif (node.name, name) in _INDENTATIONS and value.value.isdecimal():
+            fix = Fix.change_to(value.span, value.value, preferred=True)
+            message = "in quotes, this is what each line begins with, and not the number of spaces"
+            yield Finding(value.span, message, (fix,), severity="warning")
         elif (node.name, name) == ("dictsort", "by") and value.value not in _SORTED_BY:
             meant = nearest(value.value, _SORTED_BY)
             fixed = f'"{meant}"' if meant else None

@@ -3,7 +3,7 @@
 Reports an object in the contents of a prompt with a comma too many or too few, an object on a single line
 with an odd number of quotes, a text in single or typographic quotes and `True` where the text speaks of
 JSON, as hints, one between backquotes, in a code fence or at the end of a line that lacks its closing brace, and keys that are typos of a property
-in the `output_schema` of the header. Reports typos of values of an `enum` of the schema, also in
+in the `output_schema` of the header. An object that has all properties but one, and another key, has renamed it. Reports typos of values of an `enum` of the schema, also in
 instructions of prompt objects and in sections: in JSON, and in a row or list that has all its other values but one. Quotes around a
 tag with `tojson` are a hint, and so are typos of properties and inputs that a text names in quotes. Objects in code of other languages are not reported, nor are those with a tag
 of a branch or loop inside.
@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from promptls.lint.rule import (
@@ -61,6 +61,8 @@ from promptls.text.suggest import only_typo
 
 _QUOTED: Final = re.compile(r'\{[ ]*"\w+"?[ ]*:[^{}\n]*\}')
 """An object on one line, with no other in it."""
+_FLAT: Final = re.compile(r'\{\s*"[^{}]*\}')
+"""An object with no other in it."""
 _OBJECT: Final = re.compile(r"""\{\s*["'\u201c]""")
 _KEY: Final = re.compile(r'[{,]\s*"(\w{3,})"[ ]*:')
 _IN_BACKQUOTES: Final = re.compile(r'(?<!`)`(\{[ ]*"\w+"[ ]*:[^`\n]*)`(?!`)')
@@ -85,6 +87,35 @@ def _properties(file: File) -> frozenset[str]:
         for name in properties
     )
     return found and found | file.template.names.input_names
+
+
+def _objects_of_schema(file: File) -> frozenset[frozenset[str]]:
+    """Return the names of the properties of each object in the `output_schema`."""
+    schemas = _schemas_in(file.template.declarations.data.get("output_schema"))
+    named = (each.get("properties") for each in schemas)
+    return frozenset(frozenset(map(str, each)) for each in named if isinstance(each, dict) and len(each) > 1)
+
+
+@each_chunk_given(_objects_of_schema)
+def _renamed_properties(chunk: Chunk, objects: frozenset[frozenset[str]]) -> Iterator[Finding]:
+    """Yield the only key of an object in JSON that is not in the schema, if it lacks only one of its properties."""
+    for _, text, start in texts_with_digits(chunk) if objects else ():
+        for match in _FLAT.finditer(text):
+            keys = {each[1]: Span(*each.span(1)) for each in _KEY.finditer(text, *match.span())}
+            for names in objects:
+                (missing, wrong) = (names - keys.keys(), keys.keys() - names)
+                if (
+                    len(missing) == len(wrong) == 1
+                    and keys.keys() & names
+                    and not _is_typo_of_any(wrong, names)
+                ):
+                    message = f"the `output_schema` has no property `{min(wrong)}`"
+                    yield Finding.suggest(keys[min(wrong)].shifted(start), message, min(missing))
+
+
+def _is_typo_of_any(wrong: Iterable[str], names: frozenset[str]) -> bool:
+    """Return whether another check reports a key as a typo."""
+    return any(only_typo(each, names) is not None for each in wrong)
 
 
 def _schemas_in(schema: Any, depth: int = 10) -> Iterator[dict[Any, Any]]:
@@ -172,6 +203,7 @@ def invalid_json_example(file: File) -> Iterator[Finding]:
         yield from _quoted_twice(file)
         if _properties(file):
             yield from _misspelled_names(file)
+            yield from _renamed_properties(file)
     if _choices(file):
         yield from _wrong_choices(file)
 
