@@ -76,14 +76,11 @@ def string_presence(response: str, expected: object, ignore_case: bool = False) 
     """
     items = list_in(expected)
     texts = [str(expected)] if items is None else [str(item) for item in items]
-    missing = [text for text in texts if not _stands_in(text, response, ignore_case)]
+    found = response.casefold() if ignore_case else response
+    missing = [text for text in texts if (text.casefold() if ignore_case else text) not in found]
     if missing:
         return MetricResult("fail", "not in it: " + ", ".join(f"“{text}”" for text in missing))
     return MetricResult("pass", "the response contains it")
-
-
-def _stands_in(text: str, response: str, ignore_case: bool) -> bool:
-    return text.casefold() in response.casefold() if ignore_case else text in response
 
 
 _Similarity = Literal[

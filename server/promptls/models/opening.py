@@ -18,7 +18,7 @@ from promptls.models.local import LocalModel
 from promptls.models.model import EmbeddingModel, EmbeddingResult, Model, ModelError, ModelReference
 from promptls.models.model_names import LOCAL_EMBEDDINGS, MINILM
 from promptls.models.providers import MILLION, TABLE, Provider, price_of
-from promptls.models.retrying import RateLimiter, Retrier, RetryingModel
+from promptls.models.retrying import CHARACTERS_A_TOKEN, RateLimiter, Retrier, RetryingModel
 from promptls.models.weights import weights_file
 from promptls.text.errors import UserError
 from promptls.text.format import plural
@@ -252,12 +252,6 @@ class MiniLm:
         """Do nothing; the weights stay loaded for further runs in this process."""
 
 
-def check_installed() -> None:
-    """Raise `ModelError` with the package to install if the model is missing; nothing is loaded."""
-    if not is_installed():
-        raise ModelError("the embedding model `local:all-minilm-l6-v2` is not installed", HOW_TO_INSTALL)
-
-
 class RetryingEmbeddings:
     """Calls `model` within its rate limit, and retries after temporary failures."""
 
@@ -270,7 +264,7 @@ class RetryingEmbeddings:
 
         `before` is called once, immediately before the first request is sent.
         """
-        about = sum(map(len, texts)) // 4
+        about = sum(map(len, texts)) // CHARACTERS_A_TOKEN
         return await self._retrier.ask(lambda: self._model.embed(texts), about, before)
 
     async def close(self) -> None:
@@ -281,7 +275,8 @@ class RetryingEmbeddings:
 def check_embeddings(reference: ModelReference) -> None:
     """Raise `ModelError` if the model does not support embeddings or cannot be opened; nothing is sent."""
     if reference.model == MINILM and reference.provider == "local":
-        check_installed()
+        if not is_installed():
+            raise ModelError(f"the embedding model `{LOCAL_EMBEDDINGS}` is not installed", HOW_TO_INSTALL)
         return
     if TABLE[reference.provider].route != "chat":
         raise ModelError(

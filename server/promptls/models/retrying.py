@@ -77,7 +77,7 @@ LONGEST_WAIT = 60.0
 FIRST_WAIT = 0.5
 
 CHARACTERS_A_TOKEN = 4
-"""Approximate characters per token, for rate limiting only."""
+"""Approximate characters per token."""
 
 
 _Answer = TypeVar("_Answer")
@@ -203,7 +203,7 @@ class RetryingModel:
             (lambda: likeliest_label(self._model, self._name, messages))
             if compares_labels(messages)
             else lambda: self._model.complete(messages, parameters=parameters, json_schema=json_schema),
-            _estimate_tokens(messages, parameters),
+            estimate_tokens(messages, parameters),
             before,
         )
         said = (completion.text, completion.finish_reason, completion.model)
@@ -277,8 +277,8 @@ async def _sleep(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-def _estimate_tokens(messages: Messages, parameters: Mapping[str, Any]) -> int:
-    """Estimate the tokens of a request for the rate limit: those of the prompt and the longest answer."""
-    longest = parameters.get("max_tokens")
+def estimate_tokens(messages: Messages, parameters: Mapping[str, Any] | None = None) -> int:
+    """Estimate the tokens of a request: those of the prompt, and of the longest answer that it allows."""
+    longest = (parameters or {}).get("max_tokens")
     characters = sum(len(str(message.get("content") or "")) for message in messages)
     return characters // CHARACTERS_A_TOKEN + (longest if isinstance(longest, int) else 0)

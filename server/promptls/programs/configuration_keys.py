@@ -87,10 +87,9 @@ def _wrong_keys(tree: ConfigurationTree) -> Iterator[Finding]:
 def _in_evaluators(tree: ConfigurationTree) -> Iterator[Finding]:
     """Yield the `pred_role` of an evaluator, which is a key beside it."""
     for evaluator in tree.values_at("evaluator"):
-        kind = argument(evaluator, "type") if isinstance(evaluator, ast.Call) else None
-        is_known = isinstance(kind, ast.Name) and kind.id in tree.classes
-        for keyword in evaluator.keywords if is_known and isinstance(evaluator, ast.Call) else ():
-            if keyword.arg == "pred_role":
+        kind = values_of(evaluator).get("type")
+        if isinstance(evaluator, ast.Call) and isinstance(kind, ast.Name) and kind.id in tree.classes:
+            for keyword in (each for each in evaluator.keywords if each.arg == "pred_role"):
                 message = "no evaluator takes a `pred_role`: it belongs beside `evaluator`"
                 yield Finding(tree.span(keyword), message)
 
@@ -154,19 +153,19 @@ def _called_classes(tree: ConfigurationTree) -> Iterator[Finding]:
                 yield Finding(tree.span(kind), message, (tree.without_call(kind),))
 
 
-def _models_without_class(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield the models without a class."""
+def _incomplete_models(tree: ConfigurationTree) -> Iterator[Finding]:
+    """Yield the models of a run without a class, or without the path of the weights that it needs."""
     is_whole = any(module.startswith("opencompass.") for module, _ in tree.imported.values())
-    if is_whole and "type" not in tree.keys_set_later:
-        for model in _models(tree):
-            if is_mapping(model) and values_of(model).keys().isdisjoint({"type", None}):
-                yield Finding(tree.span(model.func), "a model needs a `type`, its class")
-
-
-def _models(tree: ConfigurationTree) -> Iterator[ast.Call]:
-    """Yield the models of a run."""
     lists = [value for name, value in tree.named_values if name == "models" and isinstance(value, ast.List)]
-    return (each for value in lists for each in value.elts if isinstance(each, ast.Call))
+    for model in (each for value in lists for each in value.elts if isinstance(each, ast.Call)):
+        given = values_of(model)
+        missing = {"type", "path"} - given.keys() - tree.keys_set_later if None not in given else set()
+        kind = given.get("type")
+        if "type" in missing and is_whole and is_mapping(model):
+            yield Finding(tree.span(model.func), "a model needs a `type`, its class")
+        elif "path" in missing and isinstance(kind, ast.Name) and kind.id in _WITH_PATH & tree.classes:
+            message = f"a `{kind.id}` needs a `path`, that of its weights"
+            yield Finding(tree.span(model.func), message)
 
 
 def _inferences(tree: ConfigurationTree) -> set[int]:
@@ -465,23 +464,13 @@ def _misspelled_evaluators(tree: ConfigurationTree) -> Iterator[Finding]:
             yield Finding.suggest(place, f"OpenCompass has no evaluator `{name}`", meant)
 
 
-def _models_without_path(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield the models whose class needs the `path` of its weights, and gets none."""
-    for model in _models(tree) if "path" not in tree.keys_set_later else ():
-        kind = argument(model, "type")
-        is_known = isinstance(kind, ast.Name) and kind.id in _WITH_PATH & tree.classes
-        if kind is not None and is_known and values_of(model).keys().isdisjoint({"path", None}):
-            message = f"a `{last_name(kind)}` needs a `path`, that of its weights"
-            yield Finding(tree.span(model.func), message)
-
-
 KEY_CHECKS: Final = (
-    *(_wrong_keys, _in_evaluators, _called_classes, _models_without_class, _repeated_keys, _repeated_labels),
+    *(_wrong_keys, _in_evaluators, _called_classes, _incomplete_models, _repeated_keys, _repeated_labels),
     *(_lost_keys, _mistaken, _misnamed, _odd_keys, _of_runs),
 )
 """The checks of keys that OpenCompass does not read, needs, or reads of other mappings."""
 PART_CHECKS: Final = (
     *(_read_bases, _relative_imports, _mappings, _limits, _tasks, _unread_evaluations),
-    *(_other_parts, _keys_of_lists, _misspelled_evaluators, _models_without_path),
+    *(_other_parts, _keys_of_lists, _misspelled_evaluators),
 )
 """The checks of what fails, or is lost, when OpenCompass runs a configuration."""

@@ -88,8 +88,7 @@ def findings_in_configuration(text: str, files: Files, project: Project) -> tupl
     module, names = read
     tree = ConfigurationTree(module, PythonPlaces(text), names, interpreter, files)
     positions = PositionMap(tree.places, module)
-    classes = _Classes(tree)
-    prompts = [classes.without_own(each) for each in islice(_prompts(names), _MAX_PROMPTS)]
+    prompts = [_without_own(tree, each) for each in islice(_prompts(names), _MAX_PROMPTS)]
     in_prompts = [*_found_in_prompts(prompts, interpreter, positions, project)]
     judges = _of(unknown_field, _blind_judges(names, positions), project)
     in_prompts += _elsewhere(judges, _spans(in_prompts, unknown_field))
@@ -280,63 +279,64 @@ def _of_unknown_class(mapping: dict[str, Any]) -> dict[str, Any]:
     return {**mapping, "type": MixedText.of([TextPiece(str(mapping["type"]), is_symbol=True)])}
 
 
-class _Classes:
-    """The classes that a configuration imports, looked up in the source of their modules; nothing is run."""
+def _without_own(tree: ConfigurationTree, prompt: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the prompt with user-defined retrievers, inferencers and templates marked as unknown."""
+    infer = prompt.get("infer_cfg")
+    if not isinstance(infer, dict):
+        models = prompt.get("models", ())
+        known = [
+            _of_unknown_class(each) if _is_other_model(tree, each.get("type")) else each for each in models
+        ]
+        return {**prompt, "models": known} if models else dict(prompt)
+    infer = _with_rows(tree, infer)
+    changed = {
+        key: _of_unknown_class(each)
+        for key, each in infer.items()
+        if isinstance(each, dict)
+        and isinstance(each.get("type"), PythonSymbol)
+        and _is_own(tree, each["type"])
+    }
+    return {**prompt, "infer_cfg": {**infer, **changed}}
 
-    def __init__(self, tree: ConfigurationTree) -> None:
-        self._files: Final = tree.files
-        self._imports: Final = {name: module for name, (module, _) in tree.imported.items()}
 
-    def without_own(self, prompt: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the prompt with user-defined retrievers, inferencers and templates marked as unknown."""
-        infer = prompt.get("infer_cfg")
-        if not isinstance(infer, dict):
-            models = prompt.get("models", ())
-            known = [
-                _of_unknown_class(each) if self._is_other_model(each.get("type")) else each for each in models
-            ]
-            return {**prompt, "models": known} if models else dict(prompt)
-        infer = self._with_rows(infer)
-        changed = {
-            key: _of_unknown_class(each)
-            for key, each in infer.items()
-            if isinstance(each, dict)
-            and isinstance(each.get("type"), PythonSymbol)
-            and self._is_own(each["type"])
-        }
-        return {**prompt, "infer_cfg": {**infer, **changed}}
+def _with_rows(tree: ConfigurationTree, infer: dict[str, Any]) -> dict[str, Any]:
+    """Return an `infer_cfg` whose retriever has its rows, also where OpenCompass 0.1 is checked out.
 
-    def _with_rows(self, infer: dict[str, Any]) -> dict[str, Any]:
-        """Return an `infer_cfg` whose retriever has its rows, also where OpenCompass 0.1 is checked out.
+    There, the inferencer takes them.
+    """
+    retriever, inferencer = infer.get("retriever"), infer.get("inferencer")
+    if not isinstance(retriever, dict) or not isinstance(inferencer, dict) or _ROWS not in inferencer:
+        return infer
+    if str(retriever.get("type")).rpartition(".")[2] != "FixKRetriever":
+        return infer
+    source = module_text(tree.files, _ROWS_MODULE)
+    if source is None or _ROWS in source:
+        return infer
+    return {**infer, "retriever": {_ROWS: inferencer[_ROWS], **retriever}}
 
-        There, the inferencer takes them.
-        """
-        retriever, inferencer = infer.get("retriever"), infer.get("inferencer")
-        if not isinstance(retriever, dict) or not isinstance(inferencer, dict) or _ROWS not in inferencer:
-            return infer
-        if str(retriever.get("type")).rpartition(".")[2] != "FixKRetriever":
-            return infer
-        source = module_text(self._files, _ROWS_MODULE)
-        if source is None or _ROWS in source:
-            return infer
-        return {**infer, "retriever": {_ROWS: inferencer[_ROWS], **retriever}}
 
-    def _is_other_model(self, kind: object) -> bool:
-        """Return whether a model's class is not one of OpenCompass that promptls knows."""
-        if not isinstance(kind, PythonSymbol):
-            return False
-        is_known = kind.text.rpartition(".")[2] in MODEL_CLASSES
-        module = self._imports.get(kind.text.partition(".")[0], "opencompass.")
-        return not is_known or not module.startswith("opencompass.")
+def _is_other_model(tree: ConfigurationTree, kind: object) -> bool:
+    """Return whether a model's class is not one of OpenCompass that promptls knows."""
+    if not isinstance(kind, PythonSymbol):
+        return False
+    is_known = kind.text.rpartition(".")[2] in MODEL_CLASSES
+    module = _module_of(tree, kind.text.partition(".")[0]) or "opencompass."
+    return not is_known or not module.startswith("opencompass.")
 
-    def _is_own(self, kind: PythonSymbol) -> bool:
-        """Return whether the class is defined outside of OpenCompass, or in an available checkout of it."""
-        name = kind.text.rpartition(".")[2]
-        module = self._imports.get(name)
-        if module is None or name in KNOWN_CLASSES:
-            return False
-        is_outside = not module.startswith("opencompass.")
-        return is_outside or re.search(rf"\b{name}\b", module_text(self._files, module) or "") is not None
+
+def _is_own(tree: ConfigurationTree, kind: PythonSymbol) -> bool:
+    """Return whether the class is defined outside of OpenCompass, or in an available checkout of it."""
+    name = kind.text.rpartition(".")[2]
+    module = _module_of(tree, name)
+    if module is None or name in KNOWN_CLASSES:
+        return False
+    is_outside = not module.startswith("opencompass.")
+    return is_outside or re.search(rf"\b{name}\b", module_text(tree.files, module) or "") is not None
+
+
+def _module_of(tree: ConfigurationTree, name: str) -> str | None:
+    """Return the module that a configuration imports a name from."""
+    return tree.imported[name][0] if name in tree.imported else None
 
 
 def _found(written: WrittenDataset, project: Project, positions: PositionMap) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple, TypeGuard
+from typing import Final, NamedTuple
 
 from promptls.convert.python_interpreter import Files, module_text
 from promptls.lint.fixes.misspellings import misspelled
@@ -261,7 +261,6 @@ class _Checkout:
 
     def __init__(self, files: Files) -> None:
         self._files: Final = files
-        self._trees: Final[dict[str, ast.Module | None]] = {}
 
     @property
     def accepted(self) -> frozenset[str]:
@@ -273,10 +272,12 @@ class _Checkout:
         tree = self._tree(_BUILDING)
         builders = [node for node in tree.body if isinstance(node, Function)] if tree is not None else []
         makers = [made, *(node for node in builders if node.name == _BUILDER)]
-        taken = {node.args[0] for maker in makers for node in ast.walk(maker) if _is_pop(node)}
-        names = [each.arg for each in (*made.args.args[1:], *made.args.kwonlyargs)]
-        popped = [str(each.value) for each in taken if isinstance(each, ast.Constant)]
-        return frozenset([*names, *popped])
+        taken = {each.arg for each in (*made.args.args[1:], *made.args.kwonlyargs)}
+        for node in (node for maker in makers for node in ast.walk(maker)):
+            match node:
+                case ast.Call(func=ast.Attribute(attr="pop"), args=[ast.Constant(value=key), *_]):
+                    taken.add(str(key))
+        return frozenset(taken)
 
     def loader(self, module: str, name: str) -> _Loader | None:
         """Return the class that a configuration imports, with its `load`; None if it is not found."""
@@ -317,16 +318,9 @@ class _Checkout:
         return found[0] if len(found) == 1 else None
 
     def _tree(self, module: str) -> ast.Module | None:
-        if module not in self._trees:
-            text = module_text(self._files, module)
-            self._trees[module] = parse_python(text) if text is not None else None
-        return self._trees[module]
+        text = module_text(self._files, module)
+        return parse_python(text) if text is not None else None
 
 
 def _method(made: ast.ClassDef, name: str) -> Function | None:
     return next((node for node in made.body if isinstance(node, Function) and node.name == name), None)
-
-
-def _is_pop(node: ast.AST) -> TypeGuard[ast.Call]:
-    is_pop = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "pop"
-    return is_pop and isinstance(node, ast.Call) and bool(node.args)

@@ -31,7 +31,7 @@ _SYNONYMS: Final[Mapping[str, str]] = dict.fromkeys(
 def findings_in_datasets(program: Program, experiments: Mapping[str, Function]) -> Iterator[Finding]:
     """Yield the wrong backends, methods, rows and columns of datasets."""
     yield from _appended_rows(program)
-    datasets = _datasets(program)
+    datasets = [call for call in program.calls if makes_dataset(call, program.imports)]
     yield from _read_rows(program, experiments, datasets)
     for call in datasets:
         yield from _backend(program, call)
@@ -290,16 +290,6 @@ def _all_keys(rows: Sequence[ast.expr], program: Program) -> frozenset[str] | No
     found = [_keys(each, program) for each in rows]
     known = [each for each in found if each is not None]
     return frozenset[str]().union(*known) if len(known) == len(found) else None
-
-
-def _datasets(program: Program) -> list[ast.Call]:
-    """Return the calls of `Dataset`, `Dataset.load` and the like."""
-    found = []
-    for call in program.calls:
-        owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-        if "Dataset" in {program.library_name(call.func), program.library_name(owner)}:
-            found.append(call)
-    return found
 
 
 def _keys(row: ast.expr, program: Program) -> frozenset[str] | None:

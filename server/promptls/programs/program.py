@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from promptls.lint.analysis.declared_experiments import NameProblem
 from promptls.lint.rule import Edit, Finding, Fix, Severity
@@ -16,6 +16,9 @@ from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 from promptls.workspace.disk import text_on_disk
 from promptls.workspace.python_scopes import LIBRARIES, Imports, Scope, imports_of, own_nodes, scopes_of
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.comprehension
 Found = TypeVar("Found")
@@ -326,6 +329,17 @@ def unknown_arguments(
         if keyword.arg is not None and keyword.arg not in known:
             free = [each for each in known if each not in given]
             yield unknown_argument(program, keyword, message.format(keyword.arg), free)
+
+
+def type_error(declared: Any, value: object) -> ErrorDetails | None:
+    """Return the first reason why a value is not of the type that a field of pydantic declares."""
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        TypeAdapter(declared).validate_python(value)
+    except ValidationError as failure:
+        return failure.errors(include_url=False, include_context=False)[0]
+    return None
 
 
 def change_literal(program: Program, node: ast.expr, text: str, *, preferred: bool = True) -> Fix:

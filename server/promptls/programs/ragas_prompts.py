@@ -19,6 +19,7 @@ from promptls.programs.program import (
     is_open,
     literal_texts,
     suggest_literal,
+    type_error,
     unknown_argument,
     unknown_arguments,
 )
@@ -224,8 +225,6 @@ def _fields(program: Program, call: ast.Call, model: _Model) -> Iterator[Finding
 
 def _mismatch(annotation: ast.expr | None, node: ast.expr) -> str:
     """Return why a literal is not of the type of its field; empty if it may be."""
-    from pydantic import TypeAdapter, ValidationError
-
     match annotation:
         case ast.Subscript(value=ast.Name("Optional") | ast.Attribute(attr="Optional")):
             annotation = annotation.slice
@@ -239,14 +238,8 @@ def _mismatch(annotation: ast.expr | None, node: ast.expr) -> str:
             value = []
         case ast.Dict():
             value = {}
-    if declared is None or value is None:
-        return ""
-    try:
-        TypeAdapter(declared).validate_python(value)
-    except ValidationError as failure:
-        message = failure.errors()[0]["msg"]
-        return f"{message[:1].lower()}{message[1:]}"
-    return ""
+    error = None if declared is None or value is None else type_error(declared, value)
+    return "" if error is None else f"{error['msg'][:1].lower()}{error['msg'][1:]}"
 
 
 def _pair(

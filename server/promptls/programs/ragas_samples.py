@@ -8,11 +8,12 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
 from promptls.lint.rule import Finding, Fix
-from promptls.programs.program import Program, change_literal, is_open
+from promptls.programs.program import Program, change_literal, is_open, type_error
 from promptls.programs.ragas_classes import INSTANCES, METRIC_CLASSES
 from promptls.syntax.python_places import (
     Function,
     arguments,
+    dict_items,
     dotted_name,
     last_name,
     parameter_names,
@@ -223,19 +224,11 @@ class _Samples:
 
     def _mismatch(self, name: str, key: str, node: ast.expr) -> Iterator[Finding]:
         """Yield the first value in an expression that the type of a field does not allow."""
-        from pydantic import TypeAdapter, ValidationError
-
         value = self._value(node)
         if value is _UNKNOWN or value is None:
             return
-        declared: Any = _model(name).model_fields[key].annotation
-        try:
-            TypeAdapter(declared).validate_python(value)
-        except ValidationError as failure:
-            error = failure.errors(include_url=False, include_context=False)[0]
-        else:
-            return
-        if isinstance(error["input"], dict):
+        error = type_error(_model(name).model_fields[key].annotation, value)
+        if error is None or isinstance(error["input"], dict):
             return  # Ragas tries several types of messages.
         place = node
         for step in error["loc"]:
@@ -355,18 +348,14 @@ class _Samples:
 
     def _no_dataset(self, call: ast.Call, dataset: ast.expr | None) -> Iterator[Finding]:
         """Yield a list in place of a dataset, which Ragas does not evaluate."""
+        if dataset is None or self._program.meaning(call.func)[0] != "ragas":
+            return
         made = self._resolved(dataset)
-        is_of_ragas = self._program.meaning(call.func)[0] == "ragas"
-        if dataset is not None and is_of_ragas and isinstance(made, ast.List | ast.ListComp | ast.Dict):
+        if isinstance(made, ast.List | ast.ListComp | ast.Dict):
             kind = "mapping" if isinstance(made, ast.Dict) else "list"
             message = f"a dataset is an `EvaluationDataset`, and this is a {kind}"
             yield Finding(self._program.span(dataset), message)
-        elif (
-            dataset is not None
-            and is_of_ragas
-            and isinstance(made, ast.Call)
-            and last_name(made.func) in _TABLES
-        ):
+        elif isinstance(made, ast.Call) and last_name(made.func) in _TABLES:
             message = "this is a table of pandas; `EvaluationDataset.from_pandas` makes a dataset of it"
             yield Finding(self._program.span(dataset), message)
 
@@ -410,32 +399,31 @@ class _Samples:
 
         They have the names of Ragas from 0.2 on. The result is empty if they are not known.
         """
-        made = self._resolved(node)
+        given, data = self._table_data(self._resolved(node))
+        keys = data.keys if data is not None else []
+        names = [each.value for each in keys if isinstance(each, ast.Constant)]
+        stores = [each for each in self._program.nodes if isinstance(each, ast.Subscript)]
+        is_changed = given is not None and any(
+            isinstance(each.ctx, ast.Store) and ast.unparse(each.value) == ast.unparse(given)
+            for each in stores
+        )
+        is_known = len(names) == len(keys) and not is_changed
+        return {_OLD_NAMES.get(each, each) for each in map(str, names)} if is_known else set()
+
+    def _table_data(self, made: ast.expr | None) -> tuple[ast.expr | None, ast.Dict | None]:
+        """Return what a table of the package `datasets` is made from: the argument, and the mapping that it is."""
         match made:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="Dataset"), attr="from_dict"), args=[given]):
                 data = self._resolved(given)
-                keys = data.keys if isinstance(data, ast.Dict) else []
-                names = [each.value for each in keys if isinstance(each, ast.Constant)]
-                stores = [each for each in self._program.nodes if isinstance(each, ast.Subscript)]
-                is_changed = any(
-                    isinstance(each.ctx, ast.Store) and ast.unparse(each.value) == ast.unparse(given)
-                    for each in stores
-                )
-                if names and len(names) == len(keys) and not is_changed:
-                    return {_OLD_NAMES.get(each, each) for each in map(str, names)}
-        return set()
+                return given, data if isinstance(data, ast.Dict) else None
+        return None, None
 
     def contexts(self, call: ast.Call) -> Iterator[Finding]:
         """Yield the texts in a column of a table of the package `datasets` that has a list for each row."""
-        match call:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="Dataset"), attr="from_dict"), args=[given]):
-                data = self._resolved(given)
-            case _:
-                return
-        if self._program.imported_from("datasets").get("Dataset") != "Dataset":
+        _, data = self._table_data(call)
+        if data is None or self._program.imported_from("datasets").get("Dataset") != "Dataset":
             return
-        for key, column in zip(data.keys, data.values, strict=True) if isinstance(data, ast.Dict) else ():
-            name = text_of(key) if key is not None else None
+        for name, _, column in dict_items(data):
             if name not in {"contexts", "retrieved_contexts"}:
                 continue
             listed = self._resolved(column)

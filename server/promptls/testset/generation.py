@@ -20,10 +20,11 @@ from promptls.experiments.run_protocol import Planned
 from promptls.models.model import ModelReference
 from promptls.models.model_names import find_model
 from promptls.models.opening import check_model
+from promptls.models.retrying import CHARACTERS_A_TOKEN, estimate_tokens
 from promptls.settings.project import Project
 from promptls.testset.documents import HeadingSplitter, read_documents
 from promptls.testset.graph import DOCUMENT, KnowledgeGraph, Node
-from promptls.testset.model_asker import AskingSettings, asking_key, estimate_tokens, parameters_of
+from promptls.testset.model_asker import AskingSettings, asking_key, parameters_of
 from promptls.testset.scenarios import (
     LENGTHS,
     PERSONAS,
@@ -337,7 +338,8 @@ def _estimate(plan: GenerationPlan) -> ModelEstimate:
         ]
         calls = plan.request.size
         # The prompt of a query is not known yet; assume two contexts of average length.
-        tokens = calls * (estimate_tokens(requests[0][0]) + 2 * sum(map(len, leaves)) // len(leaves) // 4)
+        contexts = 2 * sum(map(len, leaves)) // len(leaves) // CHARACTERS_A_TOKEN
+        tokens = calls * (estimate_tokens(requests[0][0]) + contexts)
     for messages, schema in requests:
         key = asking_key(plan.reference, plan.asking, messages, schema, 1)
         if plan.cache is not None and key is not None and plan.cache.get(key) is not None:

@@ -22,7 +22,7 @@ from promptls.models.model import Completion, ModelReference
 from promptls.models.model_names import find_model
 from promptls.models.opening import open_model
 from promptls.models.providers import cost_of, is_paid, price_of
-from promptls.models.retrying import CHARACTERS_A_TOKEN, RateLimiter, RetryingModel
+from promptls.models.retrying import RateLimiter, RetryingModel, estimate_tokens
 
 LONGEST_ANSWER: Final = 300
 """Default token limit of an answer; a query with its reference answer is a few sentences."""
@@ -179,8 +179,3 @@ def asking_key(
         return None
     prefix = key_prefix(reference, parameters_of(reference, settings, sample), json_schema)
     return answer_key(prefix, messages, sample)
-
-
-def estimate_tokens(messages: Sequence[Mapping[str, str]]) -> int:
-    """Estimate the number of tokens of the messages."""
-    return sum(len(message["content"]) for message in messages) // CHARACTERS_A_TOKEN
