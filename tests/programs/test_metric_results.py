@@ -89,6 +89,8 @@ def test_a_coroutine_that_is_awaited_later_is_left_alone(tmp_path: Path) -> None
     text = PROGRAM.replace("await tone.ascore", "tone.ascore")
     assert found(tmp_path, text) == ["tone.ascore"]
     assert found(tmp_path, text.replace("    if score", "    manner = await manner\n    if score")) == []
+    tested = text.replace("    if score", "    assert isinstance(manner, object)\n    if score")
+    assert found(tmp_path, tested) == ["tone.ascore"]
 
 
 def test_a_metric_that_is_passed_is_awaited_too(tmp_path: Path) -> None:

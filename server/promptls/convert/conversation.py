@@ -133,7 +133,9 @@ def read_f_string(text: str) -> Conversation:
     renamed: dict[str, str] = {}
     # The line break at the end of the file is not part of the message.
     text = text.removesuffix("\n").removesuffix("\r")
-    pieces = tuple(_with_json(text, renamed) if _holds_json(text) else field_pieces(text, renamed))
+    # `str.format` refuses JSON in single braces.
+    has_json = "{{" not in text and _MARKED_JSON.search(text) is not None
+    pieces = tuple(_with_json(text, renamed) if has_json else field_pieces(text, renamed))
     lost = tuple(
         f"the field `{{{name}}}` is called `{new}` now, because Jinja takes no such name"
         for name, new in renamed.items()
@@ -167,11 +169,6 @@ _JSON: Final = re.compile(r'\{(?=\s*(?:["\[}]|$))')
 _MARKED_JSON: Final = re.compile(r'\{\s*["\[]')
 _NAMED: Final = re.compile(r"\{[^\W\d]\w*(?:\.\w+|\[\w+\])*\}")
 _BRACE: Final = re.compile(rf"{_NAMED.pattern}|[{{}}]")
-
-
-def _holds_json(text: str) -> bool:
-    """Return whether the text contains JSON in single braces, which `str.format` would reject."""
-    return "{{" not in text and _MARKED_JSON.search(text) is not None
 
 
 def _with_json(text: str, renamed: dict[str, str]) -> Iterator[MessagePiece]:

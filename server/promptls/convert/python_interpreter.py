@@ -31,7 +31,7 @@ from promptls.convert.python_values import (
     join_texts,
     place_text,
 )
-from promptls.syntax.python_places import NOT_PYTHON, last_name, parse_quietly
+from promptls.syntax.python_places import NOT_PYTHON, last_name, parameter_names, parameters, parse_quietly
 from promptls.text.errors import UserError
 
 _MAX_FILES: Final = 1_000
@@ -300,14 +300,14 @@ class Interpreter:
         If it has parameters other than plain ones, the result is a symbol.
         """
         taken = function.node.args
-        parameters = [each.arg for each in (*taken.posonlyargs, *taken.args)]
         if taken.vararg or taken.kwarg or taken.kwonlyargs or self._depth >= _MAX_CALL_DEPTH:
             self._doubt((arguments, keywords))
             return PythonSymbol(f"{function}()")
         own = {**function.names, _GLOBALS: function.names.get(_GLOBALS, function.names)}
-        for name, default in zip(reversed(parameters), reversed(taken.defaults), strict=False):
-            own[name] = self._value(default, function.names)
-        own.update(zip(parameters, arguments, strict=False))
+        for parameter, default in parameters(function.node):
+            if default is not None:
+                own[parameter.arg] = self._value(default, function.names)
+        own.update(zip(parameter_names(function.node), arguments, strict=False))
         own.update(keywords)
         self._depth += 1
         try:

@@ -272,12 +272,12 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     Raises the errors of `inspect.signature`.
     """
     try:
-        return _kept_signature(function)
+        return _cached_signature(function)
     except TypeError:  # an unhashable object
         return inspect.signature(function)
 
 
-_kept_signature = lru_cache(maxsize=256)(inspect.signature)
+_cached_signature = lru_cache(maxsize=256)(inspect.signature)
 
 
 def as_result(value: Any) -> MetricResult:

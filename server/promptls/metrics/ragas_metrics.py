@@ -234,10 +234,6 @@ RAGAS_METRICS: Final = (
 )
 
 
-def _metric(row: RagasMetric) -> Metric:
-    return Metric(row.name, "numeric", None, _function(row), lower_is_better=row.lower_is_better)
-
-
 def _function(row: RagasMetric) -> Callable[..., Any]:
     async def score(**arguments: Any) -> Any:
         return await score_values(row, arguments)
@@ -245,7 +241,9 @@ def _function(row: RagasMetric) -> Callable[..., Any]:
     function: Any = score
     # Read by `inspect`: the function itself accepts any arguments.
     needed = [*row.needs, *([grading.JUDGE] if row.asks else []), *([grading.EMBEDDER] if row.embeds else [])]
-    defaults = {**dict.fromkeys(row.may), **row.options, **_common_options(row)}
+    common = {grading.EMBEDDINGS: row.embeds, PROMPTS: row.asks}  # no parameters of the class
+    used = (name for name, is_used in common.items() if is_used)
+    defaults = {**dict.fromkeys(row.may), **row.options, **dict.fromkeys(used)}
     function.__signature__ = Signature(
         [
             *(Parameter(name, Parameter.KEYWORD_ONLY) for name in needed),
@@ -255,11 +253,6 @@ def _function(row: RagasMetric) -> Callable[..., Any]:
     function.__name__ = row.name
     function.__doc__ = row.summary
     return score
-
-
-def _common_options(row: RagasMetric) -> dict[str, Any]:
-    """Return the options that are not parameters of the class."""
-    return {**({grading.EMBEDDINGS: None} if row.embeds else {}), **({PROMPTS: None} if row.asks else {})}
 
 
 def _page(row: RagasMetric) -> str:
@@ -281,7 +274,10 @@ def _option(name: str, default: object) -> str:
     return f"`{name}` (`{default if isinstance(default, str) else json.dumps(default)}`)"
 
 
-BUILTIN_RAGAS_METRICS: Final[dict[str, Metric]] = {row.name: _metric(row) for row in RAGAS_METRICS}
+BUILTIN_RAGAS_METRICS: Final[dict[str, Metric]] = {
+    row.name: Metric(row.name, "numeric", None, _function(row), lower_is_better=row.lower_is_better)
+    for row in RAGAS_METRICS
+}
 """The metrics by name, in the order of the documentation."""
 
 RAGAS_PAGES: Final[dict[str, str]] = {row.name: _page(row) for row in RAGAS_METRICS}

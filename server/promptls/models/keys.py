@@ -93,7 +93,7 @@ SHORTEST = 8
 CUT = "…"
 SHORTEST_PART = 4
 
-_KEYS_SECRET_NAME = re.compile(
+_SECRET_VARIABLE = re.compile(
     r"(^|_)(KEY|TOKEN|SECRET|CREDENTIALS?)(_|$)|APIKEY|BEARER|PASSWORD|PASSWD", re.IGNORECASE
 )
 
@@ -198,7 +198,7 @@ def key_mask(
     references = tuple(references)
     environment = whole_environment() if environment is None else environment
     named = {*variables, *(name for reference in references for name in variables_of(reference))}
-    values = [value for name, value in environment.items() if name in named or _KEYS_SECRET_NAME.search(name)]
+    values = [value for name, value in environment.items() if name in named or _SECRET_VARIABLE.search(name)]
     values += [secret for reference in references for secret in model_secrets(reference)]
     secrets = {value.strip() for value in values if len(value.strip()) >= SHORTEST}
     found = {form for secret in secrets for form in forms_of(secret)}
@@ -264,7 +264,8 @@ def needed_grants(reference: ModelReference) -> tuple[KeyGrant, ...]:
     variables = _sent_variables(reference)
     if not variables:
         return ()
-    if reference.base_url is not None and not _is_plain(reference.base_url):
+    address = reference.base_url
+    if address is not None and not (address.isascii() and _ADDRESS.fullmatch(address)):
         raise NotAllowedError(
             f"the `base_url` of the model `{reference.name}` is not an address that a key can be sent to",
             remedy="write it as `https://HOST/v1`, in ASCII",
@@ -350,10 +351,6 @@ def ray_grants(address: str | None, variables: Iterable[str]) -> tuple[KeyGrant,
         ) from None
     sent = sorted({name for name in variables if not is_harmless(name)})
     return tuple(KeyGrant(name, origin) for name in (RAY_ADDRESS, *sent))
-
-
-def _is_plain(address: str) -> bool:
-    return address.isascii() and _ADDRESS.fullmatch(address) is not None
 
 
 def _sent_variables(reference: ModelReference) -> tuple[str, ...]:

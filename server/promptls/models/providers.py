@@ -177,7 +177,7 @@ def price_of(reference: ModelReference) -> Price:
     """
     if reference.input_price is not None or reference.output_price is not None:
         own = (reference.input_price, reference.output_price, reference.cached_input_price)
-        return Price(*map(_of_one, own))
+        return Price(*(None if each is None else each / MILLION for each in own))
     provider = TABLE[reference.provider]
     if not provider.paid and not _is_behind_key(reference):
         return FREE
@@ -202,10 +202,6 @@ def is_paid(reference: ModelReference) -> bool:
 def _is_behind_key(reference: ModelReference) -> bool:
     """Return whether the project sends a key to a custom server, which may then charge for calls."""
     return reference.base_url is not None and reference.api_key_env is not None
-
-
-def _of_one(price: float | None) -> float | None:
-    return None if price is None else price / MILLION
 
 
 @lru_cache(maxsize=64)

@@ -20,8 +20,8 @@ from promptls.workspace.python_scopes import Scope, is_generator, own_nodes, ret
 _METHODS: Final = frozenset({"ascore", "single_turn_ascore", "multi_turn_ascore"})
 """Methods of Ragas that return coroutines, and whose names no other library uses."""
 _NO_WAITING: Final = frozenset(
-    {"bool", "enumerate", "float", "int", "len", "list", "max", "mean", "min", "print", "round", "sorted"}
-    | {"str", "sum"}
+    {"abs", "bool", "enumerate", "float", "int", "isinstance", "len", "list", "max", "mean", "min", "print"}
+    | {"round", "sorted", "str", "sum"}
 )
 """Functions that await nothing."""
 _OF_COROUTINES: Final = frozenset({"close", "send", "throw"})

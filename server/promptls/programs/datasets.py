@@ -222,17 +222,14 @@ def _appended_rows(program: Program) -> Iterator[Finding]:
     ]
     groups = [program.appended.get(name, ()) for name in made]
     if made:
-        groups += [node.elts for node in program.nodes if isinstance(node, ast.List) and _has_rows(node)]
+        lists = [node.elts for node in program.nodes if isinstance(node, ast.List)]
+        groups += [items for items in lists if all(isinstance(each, ast.Dict) for each in items)]
     for group in groups:
         yield from _different_keys(program, [each for each in group if isinstance(each, ast.Dict)])
 
 
 def _is_made(program: Program, node: ast.expr | None) -> bool:
     return isinstance(node, ast.Call) and program.library_name(node.func) == "Dataset"
-
-
-def _has_rows(node: ast.List) -> bool:
-    return all(isinstance(each, ast.Dict) for each in node.elts)
 
 
 def _different_keys(program: Program, rows: list[ast.Dict]) -> Iterator[Finding]:

@@ -411,7 +411,7 @@ class _Samples:
         return {_OLD_NAMES.get(each, each) for each in map(str, names)} if is_known else set()
 
     def _table_data(self, made: ast.expr | None) -> tuple[ast.expr | None, ast.Dict | None]:
-        """Return what a table of the package `datasets` is made from: the argument, and the mapping that it is."""
+        """Return the argument that a table of the package `datasets` is made from, and the mapping in it."""
         match made:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="Dataset"), attr="from_dict"), args=[given]):
                 data = self._resolved(given)

@@ -237,7 +237,11 @@ def _summed_uses(snapshot: Snapshot, path: str, around: tuple[str, ...]) -> dict
         for name, shape in shapes_at(template, reference.span.start, below).items() if below else ():
             found[name] = merge_shapes(found[name], shape) if name in found else shape
     for start, each in chosen.items():
-        always = {name: shape for name, shape in each[0].items() if _is_needed_in_all(name, each)}
+        always = {
+            name: shape
+            for name, shape in each[0].items()
+            if all(name in other and not other[name].optional for other in each)
+        }
         for name, shape in shapes_at(template, start, always).items() if always else ():
             found[name] = merge_shapes(found[name], shape) if name in found else shape
     return found
@@ -250,10 +254,6 @@ def _conditional_shape(name: str, shape: Shape, reference: TemplateReference) ->
     for need in reference.where:
         shape = conditional(shape, need)
     return shape
-
-
-def _is_needed_in_all(name: str, files: list[Mapping[str, Shape]]) -> bool:
-    return all(name in each and not each[name].optional for each in files)
 
 
 def _declared(snapshot: Snapshot, path: str, used: Mapping[str, Shape]) -> dict[str, Shape]:

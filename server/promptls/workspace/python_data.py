@@ -144,13 +144,10 @@ def _of_object(node: ast.expr, scope: Scope) -> list[DataEntry] | None:
                 waiting.append(classes[name])
             elif name not in _FIELD_CLASSES:
                 return None
-    is_open = any(isinstance(node, ast.Name) and node.id == "model_config" for node in _nodes_of(waiting))
-    is_open = is_open or any(each.keywords for each in waiting)
+    nodes = (node for each in waiting for node in ast.walk(each))
+    is_configured = any(isinstance(node, ast.Name) and node.id == "model_config" for node in nodes)
+    is_open = is_configured or any(each.keywords for each in waiting)
     return None if is_open else [DataEntry(name, None, None, scope) for name in names]
-
-
-def _nodes_of(classes: list[ast.ClassDef]) -> Iterator[ast.AST]:
-    return (node for each in classes for node in ast.walk(each))
 
 
 def _fields(owner: ast.ClassDef) -> Iterator[str]:

@@ -156,10 +156,6 @@ DEFAULT_TRIES: Final = 3
 """Maximum number of attempts per query."""
 
 
-def _no_groups(_graph: KnowledgeGraph) -> Sequence[scenarios.Group]:
-    return ()
-
-
 @dataclass
 class QuerySynthesizer:
     """Generates one kind of query, as described by `task`, about groups of nodes found by `groups`.
@@ -171,7 +167,7 @@ class QuerySynthesizer:
     name: str = ""
     """The name in distributions and in the rows of the dataset; by default the name of the class."""
     task: str = "Write one question that the texts answer."
-    groups: Callable[[KnowledgeGraph], Sequence[scenarios.Group]] = _no_groups
+    groups: Callable[[KnowledgeGraph], Sequence[scenarios.Group]] = lambda _graph: ()
     llm: Any = None
 
     def __post_init__(self) -> None:

@@ -113,7 +113,7 @@ def _names(text: str) -> Iterator[str]:
             names = [_without_possessive(each) for each in _INNER_POSSESSIVE.split(match[0])]
             if match.start() == 0:
                 is_alone = names == [match[0]]
-                first.append((names.pop(0), not is_alone or _acts(sentence[match.end() :])))
+                first.append((names.pop(0), not is_alone or _VERB.match(sentence, match.end()) is not None))
             for name in names:
                 inside.add(name.casefold())
                 yield name
@@ -124,12 +124,8 @@ def _names(text: str) -> Iterator[str]:
             yield _without_first_stop_word(name)
 
 
+# Without a preceding article, a word before a verb is a name.
 _VERB: Final = re.compile(r"\s+(?:is|was|has|had|does|did|\w{2,}ed|wrote|won|made|gave|became|died|began)\b")
-
-
-def _acts(rest: str) -> bool:
-    """Return whether a verb follows, which without a preceding article indicates a name."""
-    return _VERB.match(rest) is not None
 
 
 # Nouns without an article that are not names: by suffix, and common ones.
@@ -154,8 +150,7 @@ def _without_first_stop_word(name: str) -> str:
 
 
 _PIECES: Final = re.compile(r"[,;:()\[\]“\u201d\"`*|/\u2013—!?]|\.\s|\.$")
-_PARTS: Final = re.compile(r"\S+")
-_KEYPHRASES_WORD: Final = re.compile(r"[^\W\d_][\w'\u2019.+#-]*")
+_PHRASE_WORD: Final = re.compile(r"[^\W\d_][\w'\u2019.+#-]*")
 
 # Maximum number of words of a phrase; longer sequences are rarely terms.
 _LONGEST: Final = 3
@@ -190,10 +185,10 @@ def keyphrases(text: str, limit: int) -> list[str]:
 def _candidates(sentence: str) -> Iterator[list[str]]:
     for piece in _PIECES.split(sentence):
         run: list[str] = []
-        for part in [*_PARTS.findall(piece), ""]:
+        for part in [*piece.split(), ""]:
             word = part.strip(".'\u2019-")
             if (
-                _KEYPHRASES_WORD.fullmatch(word)
+                _PHRASE_WORD.fullmatch(word)
                 and len(word) >= _SHORTEST_WORD
                 and word.casefold() not in STOP_WORDS
             ):
