@@ -120,7 +120,10 @@ def undefined_variable(file: File) -> Iterator[Finding]:
             if meant is not None and is_typo(reference.name, meant):
                 yield _misspelled(file, reference, meant)
         return
-    yield from loops_outside_of_loops(file)
+    in_blocks = [*_in_isolated_blocks(file)]
+    known = {each.span for each in in_blocks}
+    yield from in_blocks
+    yield from (each for each in loops_outside_of_loops(file) if each.span not in known)
     yield from _callers(file)
     yield from _unset_attributes(file)
     yield from bare_counters(file)
@@ -132,10 +135,8 @@ def undefined_variable(file: File) -> Iterator[Finding]:
     if importer is not None:
         yield from _without_data(file, importer)
         return
-    in_blocks = [*_in_isolated_blocks(file)]
-    yield from in_blocks
     misspelled = [*typos_of_loop_variables(file)]
-    known = {each.reference.span for each in misspelled} | {each.span for each in in_blocks}
+    known |= {each.reference.span for each in misspelled}
     for reference, meant, elsewhere in undeclared_references(file):
         name = reference.name
         if reference.span in known:
@@ -165,10 +166,9 @@ def _in_isolated_blocks(file: File) -> Iterator[Finding]:
     """Yield the names in a block without `scoped` that are bound around the block, which does not see them."""
     names, branches = file.template.names, file.template.branches
     bound = union([names.bound_names(kind) for kind in ("set", "for", "with", "parameter")])
-    suspicious = bound & names.input_names
-    if not suspicious or "block" not in file.template.source.text:
-        return
-    suspicious -= names_in_includers(file) | given_names(file) | (declared_names(file) or frozenset())
+    suspicious = (bound | {"loop"}) & names.input_names
+    if suspicious:
+        suspicious -= names_in_includers(file) | given_names(file) | (declared_names(file) or frozenset())
     for reference in (each for name in sorted(suspicious) for each in names.free_references_of(name)):
         around = [each for each in branches.at(reference.span.start) if each.keyword == "block"]
         if around and reference.name in names_in_scope(names, around[-1].opening):
