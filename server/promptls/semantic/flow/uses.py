@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -84,6 +85,11 @@ _COMPARING: Final = frozenset(
 _TESTED_WITH: Final = 2
 """The position of the test's argument in `selectattr`."""
 _ARITHMETIC: Final = frozenset({"-", "/", "//", "**"})
+_TAKES_COUNT: Final = frozenset({"batch", "center", "round", "slice", "truncate", "wordwrap"})
+"""Filters whose first argument is a number."""
+_RETURNS_NUMBER: Final = frozenset({"abs", "count", "float", "int", "length", "round", "sum", "wordcount"})
+_CONVERSION: Final = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?(\S)")
+_CONVERTS_NUMBER: Final = "dioxXeEfFgG"
 TEST_SHAPES: Final = {
     "true": BOOLEAN, "false": BOOLEAN, "odd": NUMBER, "even": NUMBER, "divisibleby": NUMBER,
 }  # fmt: skip
@@ -140,6 +146,8 @@ def _beside(
         return NUMBER
     if operator == "%" and isinstance(own, nodes.Constant):
         return UNKNOWN
+    if operator == "%" and is_right and known is TEXT:
+        return _formatted(other, 1)[0]
     if operator == "%":
         return NUMBER if known is NUMBER and not is_right else UNKNOWN
     if operator == "+":
@@ -156,12 +164,35 @@ def _summed(node: nodes.Expression) -> Shape | None:
     match node:
         case nodes.Filter(name=name) if name in TEXT_FILTERS:
             return TEXT
+        case nodes.Filter(name=name) if name in _RETURNS_NUMBER:
+            return NUMBER
         case nodes.Operation(operators=("~",)):
             return TEXT
+        case nodes.Operation(operators=(operator,), operands=(_, _)) if operator in _ARITHMETIC:
+            return NUMBER
         case nodes.Operation(operators=("+",), operands=(left, right)):
             return _constant_shape(left) or _constant_shape(right) or _summed(left) or _summed(right)
         case _:
             return None
+
+
+def _formatted(text: nodes.Expression, count: int) -> list[Shape]:
+    """Return the shapes of the values that a text takes with `%`; unknown if it takes more or fewer."""
+    written = text.value if isinstance(text, nodes.Constant) else None
+    letters = (
+        [each for each in _CONVERSION.findall(written) if each != "%"] if isinstance(written, str) else []
+    )
+    if len(letters) != count:
+        return [UNKNOWN] * count
+    return [NUMBER if each in _CONVERTS_NUMBER else UNKNOWN for each in letters]
+
+
+def _argument_shapes(node: nodes.Filter) -> list[Shape]:
+    """Return the shapes that a filter requires of its arguments."""
+    count = len(node.arguments)
+    if node.name == "format" and node.target is not None:
+        return _formatted(node.target, count)
+    return [NUMBER if index == 0 and node.name in _TAKES_COUNT else UNKNOWN for index in range(count)]
 
 
 def _constant_shape(node: nodes.Expression) -> Shape | None:
@@ -331,8 +362,11 @@ class ExpressionUses:
             case nodes.Item(target=target, key=key):
                 if isinstance(key, nodes.Slice):
                     self.emit(paths.path_of(target), SEQUENCE, target)
+                    for bound in nodes.children(key):
+                        self.use(bound, NUMBER)
+                else:
+                    self._inside(key, UNKNOWN)
                 self._visit_path(target)
-                self._inside(key, UNKNOWN)
             case nodes.Filter(target=target) if target is not None:
                 self._filter(node, paths.path_of(target))
                 self._visit_path(target)
@@ -431,8 +465,8 @@ class ExpressionUses:
                 element = paths.along(path, paths.Step(paths.Each.ELEMENT), *steps)
                 if element:
                     self.emit(element, shape_of_named_key(node), key)
-        for argument in node.arguments:
-            self.use(argument, UNKNOWN)
+        for argument, needed in zip(node.arguments, _argument_shapes(node), strict=True):
+            self.use(argument, needed)
 
     def _call(self, node: nodes.Call) -> None:
         match node.function:
