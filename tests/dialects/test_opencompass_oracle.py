@@ -25,14 +25,25 @@ PYTHON_TYPES = {str: "str", PromptList: "PromptList", Messages: "list"}
 
 @pytest.mark.parametrize("case", recorded.parameters("opencompass"))
 def test_a_configuration_does_what_it_does_in_opencompass(case: dict[str, Any]) -> None:
-    assert _outcome(case) == case["expected"]
+    assert _outcome(case) == _with_types_of_errors(case["expected"])
+
+
+def _with_types_of_errors(expected: Any) -> Any:
+    """Return a recorded outcome without the texts of its errors, which promptls replaces by its own."""
+    if isinstance(expected, list):
+        return [_with_types_of_errors(each) for each in expected]
+    if not isinstance(expected, dict):
+        return expected
+    if expected.keys() == {"type", "message"}:
+        return expected["type"]
+    return {key: _with_types_of_errors(each) for key, each in expected.items()}
 
 
 def _outcome(data: dict[str, Any]) -> Any:
     try:
         evaluation = build_evaluation_prompt(data["infer_cfg"], data["reader_cfg"])
     except OpenCompassError as error:
-        return {"error": {"type": error.cause, "message": error.said}}
+        return {"error": error.cause}
     found: dict[str, Any] = {}
     if "viewer" in data["expected"]:
         found["viewer"] = _viewer(evaluation, data)
@@ -110,7 +121,7 @@ def _viewer(evaluation: EvaluationConfig, data: dict[str, Any]) -> dict[str, Any
         pick = evaluation.picks(train, test)
         lines.extend(viewer_lines(evaluation, train, test, pick, model=model, rows=data.get("count", 1)))
     except OpenCompassError as error:
-        return {"error": {"type": error.cause, "message": error.said}}
+        return {"error": error.cause}
     return {"text": "".join(f"{line}\n" for line in lines)}
 
 
@@ -118,7 +129,7 @@ def _tried(make: Callable[[], Any]) -> Any:
     try:
         return make()
     except OpenCompassError as error:
-        return {"error": {"type": error.cause, "message": error.said}}
+        return {"error": error.cause}
 
 
 def _shown(prompt: Any) -> Any:

@@ -548,7 +548,6 @@ def _score(
             "With `normalizing_str`, templates are texts in which the `sep_token` separates the answer from "
             "what precedes it.",
             cause="AssertionError",
-            said="Prompt must be a string when normalizing_str is set.",
             at=("inferencer", "normalizing_str"),
         )
     context, _, answer = text.partition(separator)
@@ -571,6 +570,5 @@ def _missing_column(inferencer: str, column: str, what: str) -> OpenCompassError
     return OpenCompassError(
         f"`{inferencer}` reads {what} from the column `{column}`, and the rows have none.",
         cause="KeyError",
-        said=column,
         at=("inferencer", "type"),
     )

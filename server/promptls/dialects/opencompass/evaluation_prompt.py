@@ -14,7 +14,6 @@ from promptls.dialects.opencompass.prompt_list import (
     PromptList,
     Row,
     convert_exceptions,
-    no_mapping,
     raise_first,
 )
 from promptls.dialects.opencompass.retriever import (
@@ -85,7 +84,6 @@ class EvaluationConfig:
                     f"`{self.inferencer_class}` weighs labels, and `{template.name}` is a list of messages, "
                     "which has none.",
                     cause="AttributeError",
-                    said="'RawPromptTemplate' object has no attribute 'template'",
                     at=("inferencer", "type"),
                 )
             if template.labels is not None:
@@ -101,8 +99,6 @@ class EvaluationConfig:
                     f"`{self.retriever.kind}` picks examples, and there is no `ice_template` to "
                     "write them with.",
                     cause="AssertionError",
-                    said="You have not specified ice_template while retrieving examples from train set! "
-                    "Please either specify ice_template or use `ZeroRetriever`.",
                     at=("retriever",),
                 )
             return []
@@ -125,7 +121,6 @@ class EvaluationConfig:
             raise OpenCompassError(
                 "Some of the examples are texts and others are dialogues: use the same form for all labels.",
                 cause="TypeError",
-                said="sequence item: expected str instance, PromptList found",
                 at=("ice_template", "template"),
             )
         made = eos if not texts else texts[-1] + eos
@@ -162,7 +157,6 @@ class EvaluationConfig:
                 f"`ice_num` is {retriever.count}, and `MDLRetriever` chooses from {count} rows: raise "
                 "`candidate_num`.",
                 cause="ValueError",
-                said="Cannot take a larger sample than population when replace is False",
                 at=("retriever", "ice_num"),
             )
         near = picker(retriever, train, test, self.reader, model)
@@ -207,7 +201,6 @@ class EvaluationConfig:
             raise OpenCompassError(
                 f"Examples and labels are read from the output column, and {missing}.",
                 cause="KeyError",
-                said=str(column),
                 at=("reader_cfg", "output_column"),
             )
         return row[column]
@@ -225,9 +218,7 @@ def question_problem(ice: _WithToken | None, prompt: _WithToken | None) -> OpenC
     template = prompt or ice
     if template is None:
         return OpenCompassError(
-            "There is neither a `prompt_template` nor an `ice_template`.",
-            cause="NotImplementedError",
-            said="Leaving prompt as empty is not supported",
+            "There is neither a `prompt_template` nor an `ice_template`.", cause="NotImplementedError"
         )
     if ice is None or template.ice_token is not None:
         return None
@@ -236,7 +227,6 @@ def question_problem(ice: _WithToken | None, prompt: _WithToken | None) -> OpenC
     return OpenCompassError(
         f"`{template.name}` {what}needs an `ice_token`, {why}.",
         cause="NotImplementedError",
-        said=f"ice_token of {template.name} is not provided",
         at=(template.name,),
     )
 
@@ -249,7 +239,8 @@ def build_evaluation_prompt(infer: Mapping[str, Any], reader: Mapping[str, Any] 
     """
     inferencer = infer.get("inferencer") or {}
     if not isinstance(inferencer, Mapping):
-        raise no_mapping(inferencer, "`inferencer` is a mapping with `type`.", "inferencer")
+        message = "`inferencer` is a mapping with `type`."
+        raise OpenCompassError(message, cause="TypeError", at=("inferencer",))
     return EvaluationConfig(
         ice=_template("ice_template", infer),
         prompt=_template("prompt_template", infer),
@@ -272,7 +263,7 @@ def _template(name: str, infer: Mapping[str, Any]) -> AnyTemplate | None:
 def template_problems(name: str, config: Any) -> Iterator[OpenCompassError]:
     """Yield why the template under the key `name` cannot be created."""
     if not isinstance(config, Mapping):
-        yield no_mapping(config, f"`{name}` is a mapping with `template`.", name)
+        yield OpenCompassError(f"`{name}` is a mapping with `template`.", cause="TypeError", at=(name,))
         return
     kind = _class_of(config)
     if kind == "RawPromptTemplate":
@@ -312,7 +303,6 @@ def _row(rows: Sequence[Row], index: int) -> Row:
         raise OpenCompassError(
             f"The retriever picks the training row {index}, and there are {len(rows)}.",
             cause="IndexError",
-            said=f"Index {index} out of range for dataset of size {len(rows)}.",
             at=("retriever",),
         )
     return rows[index]

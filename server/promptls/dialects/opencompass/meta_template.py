@@ -25,20 +25,19 @@ def roles_of(meta: Mapping[str, Any]) -> Roles:
 def meta_problems(meta: Mapping[str, Any], *, is_api: bool) -> Iterator[prompt_list.OpenCompassError]:
     """Yield why OpenCompass's parsers refuse a meta template."""
     if "round" not in meta:
-        said = "round is required in meta template"
-        yield _wrong("A meta template needs a `round`.", said, missing="round")
+        yield _wrong("A meta template needs a `round`.", missing="round")
     seen: list[Any] = []
     for key in ("round", "reserved_roles"):
         items = meta.get(key, [])
         if not isinstance(items, list):
-            yield _wrong(f"`{key}` is a list of roles.", "", key)
+            yield _wrong(f"`{key}` is a list of roles.", key)
             continue
         for index, item in enumerate(items):
             if isinstance(item, Mapping):
                 yield from _role_problems(item, seen, (*HERE, key, index), is_api=is_api)
                 seen += [item["role"]] if "role" in item else []
             elif not isinstance(item, str):
-                yield _wrong("A role of a meta template is a mapping or a text.", "", key, index)
+                yield _wrong("A role of a meta template is a mapping or a text.", key, index)
 
 
 def unknown_role(
@@ -52,15 +51,13 @@ def unknown_role(
     if role in roles or (uses_fallback and fallback in roles):
         return None
     message = f"The meta template has no role `{role}`{' in its `round`' if in_round else ''}"
-    said = f"{turn} neither has an appropriate role nor a fallback role." if in_round else str(fallback)
     if not uses_fallback:
         message += ", and models without an API take no `fallback_role` there" if fallback else ""
-        said = str(role)
     elif fallback:
         message += f", nor its fallback, `{fallback}`"
     else:
         message += ", and the turn has no `fallback_role`"
-    return prompt_list.OpenCompassError(f"{message}.", cause="KeyError", said=said)
+    return prompt_list.OpenCompassError(f"{message}.", cause="KeyError")
 
 
 def merged_roles(roles: Roles, items: Any) -> Roles:
@@ -93,7 +90,6 @@ def split_rounds(dialogue: tuple[Any, ...], rounds: list[Any], *, uses_fallback:
                 "The examples are a dialogue in the middle of `round`, where no meta template can format "
                 "them: put the `ice_token` into `begin`.",
                 cause="KeyError",
-                said="role",
             )
         if problem := unknown_role(turn, indices, in_round=True, uses_fallback=uses_fallback):
             raise problem
@@ -110,7 +106,6 @@ def past_the_end_section() -> prompt_list.OpenCompassError:
         "OpenCompass fails at the `end` of a dialogue under a meta template, as it opens that section with "
         "the mark that closes one: leave `end` out.",
         cause="IndexError",
-        said="pop from empty list",
     )
 
 
@@ -119,10 +114,10 @@ def _role_problems(
 ) -> Iterator[prompt_list.OpenCompassError]:
     if "role" not in item:
         message = "A role of a meta template has no `role`."
-        yield prompt_list.OpenCompassError(message, cause="KeyError", said="role", at=at, missing="role")
+        yield prompt_list.OpenCompassError(message, cause="KeyError", at=at, missing="role")
     elif item["role"] in seen:
         message = f"The meta template has the role `{item['role']}` twice."
-        yield _wrong(message, "role in meta prompt must be unique!", *at[1:], "role")
+        yield _wrong(message, *at[1:], "role")
     for key in () if is_api else ("begin", "end"):
         if isinstance(item.get(key, ""), list):
             yield refused_list(key, at)
@@ -133,7 +128,6 @@ def refused_list(key: str, at: prompt_list.ConfigPath = HERE) -> prompt_list.Ope
     return prompt_list.OpenCompassError(
         f"OpenCompass accepts no list for `{key}`: write one text.",
         cause="NotImplementedError",
-        said="Using List[str|int] is as the begin or endof a prompt is not supported yet.",
         at=(*at, key),
     )
 
@@ -145,15 +139,12 @@ def api_begin_problem(begin: Any) -> prompt_list.OpenCompassError | None:
     return prompt_list.OpenCompassError(
         "The `begin` of a meta template for an API is one message: a mapping with `role` and `prompt`.",
         cause="TypeError",
-        said="string indices must be integers",
         at=(*HERE, "begin"),
     )
 
 
-def _wrong(message: str, said: str, *at: str | int, missing: str = "") -> prompt_list.OpenCompassError:
-    return prompt_list.OpenCompassError(
-        message, cause="AssertionError", said=said, at=(*HERE, *at), missing=missing
-    )
+def _wrong(message: str, *at: str | int, missing: str = "") -> prompt_list.OpenCompassError:
+    return prompt_list.OpenCompassError(message, cause="AssertionError", at=(*HERE, *at), missing=missing)
 
 
 Mode: TypeAlias = Literal["gen", "ppl"]
@@ -196,10 +187,7 @@ def build_meta_template(mapping: Any, *, is_api: bool) -> MetaTemplate:
             isinstance(item, Mapping) and item.get("role") in vocabulary.MESSAGE_ROLES for item in mapping
         ):
             roles = ", ".join(vocabulary.MESSAGE_ROLES)
-            raise _wrong(
-                f"A meta template that is a list has messages with a `role`: {roles}.",
-                f"meta_template is {mapping}, not a list of dicts",
-            )
+            raise _wrong(f"A meta template that is a list has messages with a `role`: {roles}.")
         return MetaTemplate(None, is_api, messages=tuple(mapping))
     prompt_list.raise_first(meta_problems(mapping, is_api=is_api))
     return MetaTemplate(mapping, is_api, roles_of(mapping))
@@ -247,7 +235,6 @@ def lay_out(prompt: prompt_list.Prompt, meta: MetaTemplate, mode: Mode) -> LaidO
         raise prompt_list.OpenCompassError(
             "A meta template that is a list of messages is for a `RawPromptTemplate` only.",
             cause="TypeError",
-            said="list indices must be integers or slices, not str",
             at=HERE,
         )
     if meta.mapping is None:
@@ -358,12 +345,10 @@ def _for_base_model(prompt: prompt_list.PromptList, meta: MetaTemplate, mode: Mo
         if not continues:
             break
     begin, end = meta.mapping.get("begin", ""), meta.mapping.get("end", "") if continues else ""
-    for key, text, types in (("begin", begin, ("list", "str")), ("end", end, ("str", "list"))):
+    for key, text in (("begin", begin), ("end", end)):
         if isinstance(text, list):
-            left, right = types
-            said = f'can only concatenate {left} (not "{right}") to {left}'
             message = refused_list(key).message
-            raise prompt_list.OpenCompassError(message, cause="TypeError", said=said, at=(*HERE, key))
+            raise prompt_list.OpenCompassError(message, cause="TypeError", at=(*HERE, key))
     whole: str = begin + made + end
     return whole
 
@@ -441,15 +426,12 @@ def _merge(made: list[Any]) -> list[Any]:
     """Return the messages, with consecutive ones of the same role merged."""
     if not made:
         raise prompt_list.OpenCompassError(
-            "There is no message: nothing precedes the turn that the model writes.",
-            cause="IndexError",
-            said="list index out of range",
+            "There is no message: nothing precedes the turn that the model writes.", cause="IndexError"
         )
     if made[0] is None:
         raise prompt_list.OpenCompassError(
             "`begin` has a turn of the role that the model writes, which is empty for an API.",
             cause="TypeError",
-            said="'NoneType' object is not subscriptable",
         )
     merged = [dict(made[0])]
     for message in made[1:]:

@@ -26,10 +26,9 @@ _STRAY: Final = (
 class OpenCompassError(Exception):
     """A failure of OpenCompass: the problem, the remedy, and the location in the configuration.
 
-    `cause` is the name of the exception that OpenCompass raises and `said` that exception's text, which is
-    often only a key. `at` is empty if no single value is responsible. `missing` is the key that the mapping
-    at `at` lacks. `known` has the valid keys if the last one of `at` is unknown. `is_opencompass` is false
-    for what OpenCompass supports and promptls does not.
+    `cause` is the name of the exception that OpenCompass raises. `at` is empty if no single value is
+    responsible. `missing` is the key that the mapping at `at` lacks. `known` has the valid keys if the last
+    one of `at` is unknown. `is_opencompass` is false for what OpenCompass supports and promptls does not.
     """
 
     def __init__(
@@ -37,7 +36,6 @@ class OpenCompassError(Exception):
         message: str,
         *,
         cause: str,
-        said: str = "",
         at: ConfigPath = (),
         missing: str = "",
         known: Collection[str] = (),
@@ -47,7 +45,6 @@ class OpenCompassError(Exception):
         super().__init__(message)
         self.message = message
         self.cause = cause
-        self.said = said
         self.at = at
         self.missing = missing
         self.known = known
@@ -73,32 +70,19 @@ def convert_exceptions(function: Callable[Argument, Result]) -> Callable[Argumen
             return function(*args, **kwargs)
         except _STRAY as error:
             kind = type(error).__name__
-            said = said_by(error)
+            said = str(error.args[0] if isinstance(error, KeyError) and error.args else error)
             message = (
                 f"OpenCompass fails on this configuration with a bare {kind}: {said or 'no more is said'}."
             )
-            raise OpenCompassError(message, cause=kind, said=said) from error
+            raise OpenCompassError(message, cause=kind) from error
 
     return call
-
-
-def said_by(error: BaseException) -> str:
-    """Return the text of an exception; for a KeyError, the key."""
-    if isinstance(error, KeyError) and len(error.args) == 1:
-        return str(error.args[0])
-    return str(error)
 
 
 def raise_first(problems: Iterable[OpenCompassError]) -> None:
     """Raise the first of the problems, as OpenCompass does."""
     for problem in problems:
         raise problem
-
-
-def no_mapping(config: Any, message: str, *at: str) -> OpenCompassError:
-    """Return the failure for a configuration of a class that is not a mapping."""
-    said = f"cfg should be a dict, ConfigDict or Config, but got {type(config)}"
-    return OpenCompassError(message, cause="TypeError", said=said, at=at)
 
 
 def argument_problems(
@@ -113,18 +97,13 @@ def argument_problems(
     for key in config:
         if key not in known:
             yield OpenCompassError(
-                f"`{class_name}` takes no `{key}`.",
-                cause="TypeError",
-                said=f"{class_name}.__init__() got an unexpected keyword argument '{key}'",
-                at=(*at, key),
-                known=known,
+                f"`{class_name}` takes no `{key}`.", cause="TypeError", at=(*at, key), known=known
             )
     for key in needed:
         if key not in config:
             yield OpenCompassError(
                 f"`{class_name}` needs `{key}`{' of its own' if key in INFER_KEYS else ''}.",
                 cause="TypeError",
-                said=f"{class_name}.__init__() missing 1 required positional argument: '{key}'",
                 at=at,
                 missing=key,
             )
@@ -146,7 +125,6 @@ class PromptList:
             raise OpenCompassError(
                 "A dialogue cannot be filled in from a row with a column `self`: rename the column.",
                 cause="TypeError",
-                said="PromptList.format() got multiple values for argument 'self'",
             )
         items = []
         for item in self.items:
@@ -222,7 +200,6 @@ def fill_columns(text: Any, row: Row) -> Any:
         raise OpenCompassError(
             "OpenCompass cannot fill in a row with a column `input_str`: rename the column.",
             cause="TypeError",
-            said="safe_format() got multiple values for argument 'input_str'",
         )
     for column, value in row.items():
         text = text.replace(f"{{{column}}}", str(value))
@@ -252,13 +229,10 @@ def _replaced_turn(item: Mapping[str, Any], mark: str, by: Prompt) -> dict[str, 
                 f"The examples are a dialogue, and `{mark}` is in the `prompt` of a turn, which holds "
                 "text only: make it a separate item.",
                 cause="TypeError",
-                said=f"Found keyword {mark} in a dictionary's prompt key. Cannot replace with a PromptList.",
             )
         if isinstance(by, Messages):
             raise OpenCompassError(
-                f"The examples are messages, and `{mark}` is in the `prompt` of a turn.",
-                cause="TypeError",
-                said="replace() argument 2 must be str, not list",
+                f"The examples are messages, and `{mark}` is in the `prompt` of a turn.", cause="TypeError"
             )
         new["prompt"] = new["prompt"].replace(mark, by)
     return new

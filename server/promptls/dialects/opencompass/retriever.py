@@ -13,7 +13,6 @@ from promptls.dialects.opencompass.prompt_list import (
     Row,
     argument_problems,
     convert_exceptions,
-    no_mapping,
     raise_first,
 )
 from promptls.dialects.opencompass.prompt_templates import Reader
@@ -173,7 +172,6 @@ def vote(texts: Sequence[str], count: int, neighbors: int, model: SentenceModel)
         raise OpenCompassError(
             f"`ice_num` is {count}, and there are {len(known)} training rows.",
             cause="ValueError",
-            said="Sample larger than population or is negative",
             at=(*HERE, "ice_num"),
         )
     if len(chosen) < count:
@@ -222,12 +220,7 @@ def drawn_rows(seed: int, population: int, count: int, times: int) -> Callable[[
 
 def _matrix(texts: Sequence[str], model: SentenceModel, np: Any) -> Any:
     if not texts:
-        raise OpenCompassError(
-            "There are no training rows to choose from.",
-            cause="ValueError",
-            said="need at least one array to stack",
-            at=HERE,
-        )
+        raise OpenCompassError("There are no training rows to choose from.", cause="ValueError", at=HERE)
     return np.asarray(model.embed(texts), dtype="<f4")
 
 
@@ -277,7 +270,8 @@ def build_retriever(config: Mapping[str, Any] | None) -> Retriever:
 def retriever_problems(config: Any) -> Iterator[OpenCompassError]:
     """Yield why the class of a retriever cannot be created: it is unknown, or takes other arguments."""
     if not isinstance(config, Mapping):
-        yield no_mapping(config, "A retriever is a mapping whose `type` names its class.", *HERE)
+        message = "A retriever is a mapping whose `type` names its class."
+        yield OpenCompassError(message, cause="TypeError", at=HERE)
         return
     kind = _class_of(config)
     if kind in RETRIEVER_ARGUMENTS:
@@ -288,7 +282,6 @@ def retriever_problems(config: Any) -> Iterator[OpenCompassError]:
             "`DPPRetriever` fails in OpenCompass itself, for any argument: it uses a list as an array. "
             "`TopkRetriever` and `VotekRetriever` choose by the same embeddings.",
             cause="TypeError",
-            said="only integer scalar arrays can be converted to a scalar index",
             at=(*HERE, "type"),
         )
     else:
@@ -346,7 +339,6 @@ def _fixed(retriever: Retriever, rows: int) -> Pick:
                 if rows
                 else "`fix_id_list` names training rows, and there are none.",
                 cause="AssertionError",
-                said=f"Index {index} is out of range of {rows}",
                 at=(*HERE, "fix_id_list"),
             )
     return lambda _index: list(picked)
@@ -360,7 +352,6 @@ def _random(retriever: Retriever, rows: int) -> Pick:
             raise OpenCompassError(
                 f"`ice_num` is {retriever.count}, and there are {rows} training rows.",
                 cause="ValueError",
-                said="Cannot take a larger sample than population when replace is False",
                 at=(*HERE, "ice_num"),
             )
         return draws(index)[0]
