@@ -21,7 +21,9 @@ def found(source: Source) -> list[tuple[str, tuple[Span, ...], bool]]:
         for start, chunk in zip(source.starts, source.chunks, strict=False)
         for block in blocks_inside(chunk)
     ]
-    return sorted((block.keyword, block.tags, block.is_closed) for block in [*inside, *blocks_across(source)])
+    return sorted(
+        (block.keyword, block.tags, block.is_closed) for block in [*inside, *blocks_across(source.root)]
+    )
 
 
 def written(text: str) -> list[str]:
@@ -54,5 +56,5 @@ def test_blocks_do_not_depend_on_the_order_of_edits(seed: int) -> None:
         fresh = Source.of(source.text)
         assert found(source) == found(fresh)
         for offset in chance.choices(range(len(source) + 1), k=4):
-            around = [block for block in blocks_across(source) if block.span.touches(offset)]
-            assert list(blocks_around(source, offset)) == around
+            around = [block for block in blocks_across(source.root) if block.span.touches(offset)]
+            assert list(blocks_around(source.root, offset)) == around

@@ -145,7 +145,7 @@ def _sections(chunk: Chunk, part: Part) -> Iterator[DocumentSymbol]:
 
 
 def _jinja(template: Template) -> Iterator[DocumentSymbol]:
-    across = {block.tags[0]: block for block in blocks_across(template.source) if block.is_closed}
+    across = {block.tags[0]: block for block in blocks_across(template.source.root) if block.is_closed}
     for located in template.source.root.where(_has_named):
         inside = {block.tags[0]: block for block in blocks_inside(located.chunk)}
         for tag, statement in _named(located.chunk):

@@ -458,6 +458,6 @@ def _macros(template: Template) -> list[FileBlock]:
         for located in template.source.root.where(_has_macro)
         for block in blocks_inside(located.chunk)
     ]
-    found = [*inside, *blocks_across(template.source)]
+    found = [*inside, *blocks_across(template.source.root)]
     macros = (block for block in found if block.keyword == "macro" and block.is_closed)
     return sorted(macros, key=lambda block: block.span)

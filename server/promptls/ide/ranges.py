@@ -76,7 +76,7 @@ def folds(snapshot: Snapshot, path: str, limit: int | None = None) -> list[LineF
         for located in source.root.placed()
         for fold in _of_chunk(located.chunk)
     )
-    for block in blocks_across(source):
+    for block in blocks_across(source.root):
         found += [_by_lines(source.line_column, fold) for fold in _of_block(block)]
     lines = list(_nested(found))
     if limit is not None and len(lines) > limit:
@@ -211,7 +211,7 @@ def _around(template: Template, offset: int) -> Iterator[Span]:
         if header.tree is not None:
             text = source.located(header.span.start).chunk.text
             yield from _nodes(header.tree, text, lambda span: span.touches(offset))
-    for block in blocks_around(source, offset):
+    for block in blocks_around(source.root, offset):
         if block.is_closed and block.span.touches(offset):
             yield from _block(block)
 
@@ -376,7 +376,7 @@ def _names(template: Template, offset: int) -> tuple[Span, ...]:
     if at is None:
         return ()
     near = (block.shifted(located.start) for block in blocks_inside(located.chunk))
-    for block in (*near, *blocks_around(template.source, offset)):
+    for block in (*near, *blocks_around(template.source.root, offset)):
         if block.keyword == "block" and block.is_closed:
             places = [_name_in(template, tag) for tag in (block.tags[0], block.tags[-1])]
             if at in places and None not in places:

@@ -338,7 +338,7 @@ def _is_certain(template: Template, name: str, span: Span) -> bool:
     place = span.start - located.start
     is_in_block = any(block.span.covers(place) for block in blocks_inside(located.chunk))
     is_free = reference is not None and reference.binding is None
-    return is_free and not is_in_block and not blocks_around(template.source, span.start)
+    return is_free and not is_in_block and not blocks_around(template.source.root, span.start)
 
 
 def _breaks(style: str, value: str) -> bool:

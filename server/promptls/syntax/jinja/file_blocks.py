@@ -38,6 +38,10 @@ class FileBlock(NamedTuple):
         """From the start of the opening tag to the end of the last one."""
         return Span(self.tags[0].start, self.tags[-1].end)
 
+    def with_tag(self, tag: Span, keyword: Span, *, is_closed: bool) -> FileBlock:
+        """Return the block with another tag, which closes it or divides it."""
+        return FileBlock(self.keyword, (*self.tags, tag), (*self.keywords, keyword), is_closed)
+
     def shifted(self, by: int) -> FileBlock:
         """Return the same block in a text that begins `by` characters earlier."""
         tags = tuple(span.shifted(by) for span in self.tags)
@@ -86,69 +90,32 @@ def _blank_until(chunk: Chunk, start: int) -> int:
     return position
 
 
-class _Level(NamedTuple):
-    """The blocks that span several chunks, and the unmatched tags, each with its whole span."""
-
-    blocks: tuple[FileBlock, ...]
-    loose: tuple[tuple[BlockTag, Span], ...]
-
-
 @placed_fact
-def _level(chunks: ChunkList) -> _Level:
-    """Match the tags that certainly belong together; those around a wrong tag remain unmatched."""
-    blocks: list[FileBlock] = []
-    loose: list[tuple[BlockTag, Span]] = []
-    stack: list[list[tuple[BlockTag, Span]]] = []
+def blocks_across(chunks: ChunkList) -> tuple[FileBlock, ...]:
+    """Return the blocks that span several chunks, and those that are never closed, in order.
+
+    A block that is open when a block around it is closed counts as never closed.
+    """
+    found: list[FileBlock] = []
+    stack: list[FileBlock] = []
     for start, chunk in zip(chunks.starts, chunks.chunks, strict=False):
         for tag in chunk_blocks(chunk).loose:
-            span = chunk.tags[tag.place].span.shifted(start)
-            placed = (tag._replace(span=tag.span.shifted(start)), span)
+            span, keyword = chunk.tags[tag.place].span.shifted(start), tag.span.shifted(start)
             if tag.action == "open":
-                stack.append([placed])
-            elif stack and tag.action == "middle" and stack[-1][0][0].keyword in MIDDLES[tag.keyword]:
-                stack[-1].append(placed)
-            elif stack and tag.action == "close" and stack[-1][0][0].keyword == tag.keyword:
-                blocks.append(_block([*stack.pop(), placed], is_closed=True))
-            else:
-                loose += (each for opened in stack for each in opened)
-                loose.append(placed)
-                stack.clear()
-    loose += (each for opened in stack for each in opened)
-    return _Level(tuple(blocks), tuple(sorted(loose, key=lambda each: each[1])))
+                stack.append(FileBlock(tag.keyword, (span,), (keyword,), is_closed=False))
+            elif tag.action == "middle":
+                if stack and stack[-1].keyword in MIDDLES[tag.keyword]:
+                    stack[-1] = stack[-1].with_tag(span, keyword, is_closed=False)
+            elif any(opened.keyword == tag.keyword for opened in stack):
+                while stack[-1].keyword != tag.keyword:
+                    found.append(stack.pop())
+                found.append(stack.pop().with_tag(span, keyword, is_closed=True))
+    return tuple(sorted([*found, *stack], key=lambda block: block.tags))
 
 
-def _left_over(source: Source) -> list[FileBlock]:
-    """Return the blocks of the unmatched tags: closed by a tag further out, or never."""
-    found: list[FileBlock] = []
-    stack: list[list[tuple[BlockTag, Span]]] = []
-    for tag, span in _level(source.root).loose:
-        if tag.action == "open":
-            stack.append([(tag, span)])
-        elif tag.action == "middle":
-            if stack and stack[-1][0][0].keyword in MIDDLES[tag.keyword]:
-                stack[-1].append((tag, span))
-        elif any(opened[0][0].keyword == tag.keyword for opened in stack):
-            while stack[-1][0][0].keyword != tag.keyword:
-                found.append(_block(stack.pop(), is_closed=False))
-            found.append(_block([*stack.pop(), (tag, span)], is_closed=True))
-    return [*found, *(_block(opened, is_closed=False) for opened in stack)]
-
-
-def _block(tags: list[tuple[BlockTag, Span]], *, is_closed: bool) -> FileBlock:
-    keyword = tags[0][0].keyword
-    spans = tuple(span for _, span in tags)
-    return FileBlock(keyword, spans, tuple(tag.span for tag, _ in tags), is_closed)
-
-
-def blocks_across(source: Source) -> tuple[FileBlock, ...]:
-    """Return the blocks that span several chunks, and those that are never closed, in order."""
-    found = [*_left_over(source), *_level(source.root).blocks]
-    return tuple(sorted(found, key=lambda block: block.tags))
-
-
-def blocks_around(source: Source, offset: int) -> tuple[FileBlock, ...]:
+def blocks_around(chunks: ChunkList, offset: int) -> tuple[FileBlock, ...]:
     """Return the blocks of `blocks_across` that contain `offset` or end there, in order."""
-    return tuple(block for block in blocks_across(source) if block.span.touches(offset))
+    return tuple(block for block in blocks_across(chunks) if block.span.touches(offset))
 
 
 def block_at(source: Source, offset: int) -> FileBlock | None:
@@ -158,7 +125,7 @@ def block_at(source: Source, offset: int) -> FileBlock | None:
     if not any(tag.span.touches(inside) for tag in block_tags(located.chunk)):
         return None
     near = (block.shifted(located.start) for block in blocks_inside(located.chunk))
-    for block in (*near, *blocks_around(source, offset)):
+    for block in (*near, *blocks_around(source.root, offset)):
         if any(span.touches(offset) for span in block.keywords):
             return block
     return None

@@ -96,7 +96,7 @@ def pointless_condition(file: File) -> Iterator[Finding]:
     """Yield the repeated conditions of branches, operands and options."""
     source = file.template.source
     yield from _in_blocks(file)
-    for block in blocks_across(source) if _has_loose_branches(file.chunks) else ():
+    for block in blocks_across(source.root) if _has_loose_branches(file.chunks) else ():
         yield from (*_branches(block, source.text), *_same(block, source.text))
     yield from _in_expressions(file)
     yield from _printed_empty(file)

@@ -211,7 +211,7 @@ def _late_elements(file: File) -> Iterator[Finding]:
         inside = (block.shifted(located.start) for block in blocks_inside(located.chunk))
         loops = (
             block
-            for block in (*inside, *blocks_around(source, span.start))
+            for block in (*inside, *blocks_around(source.root, span.start))
             if block.keyword == "for" and block.tags[0].end <= span.start < block.tags[-1].start
         )
         loop = max(loops, key=lambda block: block.tags, default=None)

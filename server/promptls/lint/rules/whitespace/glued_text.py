@@ -301,7 +301,7 @@ def _meet(first: str, second: str) -> bool:
 def _loops_over_parts(file: File) -> Iterator[Finding]:
     """Yield the loops that begin in the content of a part and end after the next one."""
     source = file.template.source
-    for block in blocks_across(source):
+    for block in blocks_across(source.root):
         opening, closing = (source.located(tag.start) for tag in (block.tags[0], block.tags[-1]))
         place = block.tags[0].start - opening.start
         spans = [content.value.span for content in chunk_contents(opening.chunk)]
