@@ -22,7 +22,8 @@ from promptls.semantic.names.scopes import GLOBALS, INJECTED, NameEvent, NameRef
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja import nodes
-from promptls.syntax.jinja.problems import CONSTANTS, tag_tree
+from promptls.syntax.jinja.expressions import CONSTANTS
+from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.jinja.tag_tokens import Token, tokenize
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text

@@ -19,8 +19,9 @@ from promptls.semantic.template import Template
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.expressions import CONSTANTS
 from promptls.syntax.jinja.nodes import Attribute, Filter, Name, Operation, Statement, walk
-from promptls.syntax.jinja.problems import CONSTANTS, expressions_in, tag_problems, tag_tree
+from promptls.syntax.jinja.problems import expressions_in, tag_problems, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.text.errors import UserError

@@ -119,7 +119,7 @@ def _worded(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
     for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
         is_value = before.text in _CLOSING or (before.kind in _VALUES and before.text not in _NO_VALUES)
         if token.text in _WORDED and is_value and after.kind in _VALUES:
-            yield Edit(Span(token.start, token.end), _WORDED[token.text])
+            yield Edit(token.span, _WORDED[token.text])
 
 
 def _negated(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
@@ -134,7 +134,7 @@ def _negated(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
         for after in tokens[index + 1 :]:
             depth += (after.text in _OPENING) - (after.text in _CLOSING)
             if depth < 0 or (not depth and after.text in {"and", "or", "&", "|", "if", "else", ",", ""}):
-                yield Edit(Span(token.start, token.end), "not ")
+                yield Edit(token.span, "not ")
                 break
             if not depth and after.text in _COMPARISONS:
                 break
@@ -149,7 +149,7 @@ def _compared(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
         depth += (token.text in _OPENING) - (token.text in _CLOSING)
         is_alone = before.text not in {"==", "!=", "<", ">", ":"} and after.text not in {"=", ">", "<"}
         if token.text == "=" and not depth and is_alone:
-            yield Edit(Span(token.start, token.end), "==")
+            yield Edit(token.span, "==")
 
 
 def _assigned(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
@@ -203,7 +203,7 @@ def _foreign_loops(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
         yield Edit.insert(tokens[1].end, ",")
     if "of" in texts and "in" not in texts:
         of = tokens[texts.index("of")]
-        yield Edit(Span(of.start, of.end), "in")
+        yield Edit(of.span, "in")
 
 
 def _quoted(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
@@ -212,10 +212,10 @@ def _quoted(tag: Tag, tokens: list[Token]) -> Iterator[Edit]:
         return
     for token in tokens:
         if token.kind == "unknown" and not token.text.isprintable():
-            yield Edit(Span(token.start, token.end), "")
+            yield Edit(token.span, "")
         quote = _QUOTES.get(token.text) if token.kind == "unknown" else None
         if quote and quote not in tag.text:
-            yield Edit(Span(token.start, token.end), quote)
+            yield Edit(token.span, quote)
 
 
 def _compared_by_test(_tag: Tag, tokens: list[Token]) -> Iterator[Edit]:

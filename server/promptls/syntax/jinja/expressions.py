@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from promptls.syntax.jinja import nodes
 from promptls.syntax.jinja.tag_tokens import (
+    ADVICE_ON_PAIRS,
     CLOSING_OF,
     NO_VARIABLES,
     Token,
-    advice_on_pair,
     advice_on_sign,
     display_sign,
 )
@@ -87,12 +86,11 @@ class TokenCursor:
         if self.skip_operator(text):
             return
         found = f"`{self.token.text}`" if self.token.kind != "end" else "the end of the tag"
-        span = Span(self.token.start, max(self.token.end, self.token.start))
-        place = Span(opened.start, opened.end) if opened else None
+        place = opened.span if opened else None
         after = f" to close `{opened.text}`" if opened else ""
         message = f"expected `{text}`{after}, found {found}"
         kind: ProblemKind = "missing-bracket" if opened and self.token.kind == "end" else ""
-        self.report(nodes.Problem(span, message, place, kind, text))
+        self.report(nodes.Problem(self.token.span, message, place, kind, text))
 
     def missing(self, expected: str) -> nodes.Missing:
         """Report a missing expression and return a node for it."""
@@ -100,13 +98,13 @@ class TokenCursor:
         before = self.tokens[self.position - 1] if self.position else self.token
         if before.kind == self.token.kind == "operator" and before.end == self.token.start:
             signs = before.text + self.token.text
-            advice = advice_on_pair(signs)
+            advice = ADVICE_ON_PAIRS.get(signs)
             if advice is not None:
                 place = Span(before.start, self.token.end)
                 self.problem(place, f"`{signs}` means nothing in Jinja{advice}")
                 return nodes.Missing(span)
         found = f", found `{self.token.text}`" if self.token.kind != "end" else ""
-        self.problem(Span(self.token.start, self.token.end), f"expected {expected}{found}")
+        self.problem(self.token.span, f"expected {expected}{found}")
         return nodes.Missing(span)
 
 
@@ -122,36 +120,34 @@ def number_value(token: Token) -> int | float:
 def string_value(text: str) -> str:
     """Return the text between the quotes with escapes resolved; unchanged if an escape is invalid."""
     try:
-        value = ast.literal_eval(text.replace("\n", "\\n").replace("\r", "\\r"))
+        return str(ast.literal_eval(text.replace("\n", "\\n").replace("\r", "\\r")))
     except (ValueError, SyntaxError):
         return text[1:-1]
-    return value if isinstance(value, str) else text[1:-1]
 
 
-_CONSTANTS: Final = {"true": True, "True": True, "false": False, "False": False, "none": None, "None": None}
+CONSTANTS: Final = {"true": True, "True": True, "false": False, "False": False, "none": None, "None": None}
+_COMPARISONS: Final = {"==", "!=", "<", "<=", ">", ">="}
+_BINARY_LEVELS: Final = ({"+", "-"}, {"~"}, {"*", "/", "//", "%"}, {"**"})
+MAX_DEPTH: Final = 30
+"""The maximum nesting depth of brackets: each level takes about sixteen of Python's thousand stack frames
+here, and about as many in jinja2's own parser."""
 
 
-class OperandParser(TokenCursor, ABC):
-    """Parses the operands at the cursor's position; `expression` parses the contents of brackets."""
+class ExpressionParser(TokenCursor):
+    """Parses expressions at the cursor's position."""
 
-    @abstractmethod
-    def expression(self, *, conditional: bool = True) -> nodes.Expression:
-        """Return the expression at the position."""
-
-    @abstractmethod
-    def tuple_or_expression(
-        self, *, conditional: bool = True, stops: tuple[str, ...] = (), empty: bool = False
-    ) -> nodes.Expression:
-        """Return one expression, or several between commas as a tuple; `stops` are keywords that end it."""
+    def __init__(self, tokens: list[Token]) -> None:
+        super().__init__(tokens)
+        self._depth = 0
 
     def primary(self) -> nodes.Expression:
         """Return a name, a constant, or something between brackets."""
         token = self.token
-        span = Span(token.start, token.end)
+        span = token.span
         if token.kind == "name":
             self.position += 1
-            if token.text in _CONSTANTS:
-                return nodes.Constant(span, _CONSTANTS[token.text])
+            if token.text in CONSTANTS:
+                return nodes.Constant(span, CONSTANTS[token.text])
             return nodes.Name(span, token.text)
         if token.kind == "string":
             return self._string()
@@ -209,7 +205,7 @@ class OperandParser(TokenCursor, ABC):
                 self.position += 1
                 if self.token.kind in {"name", "integer"}:
                     part = self.advance()
-                    name_span = Span(part.start, part.end)
+                    name_span = part.span
                     node = nodes.Attribute(Span(start, part.end), node, part.text, name_span)
                 else:
                     at = self.previous_end
@@ -218,8 +214,7 @@ class OperandParser(TokenCursor, ABC):
             elif self.at_operator("["):
                 node = self._subscript(node)
             elif self.at_operator("("):
-                node = nodes.Call(Span(start, start), node, self.arguments())
-                node = nodes.Call(Span(start, self.previous_end), node.function, node.arguments)
+                node = self._call(node)
             else:
                 return node
 
@@ -256,7 +251,7 @@ class OperandParser(TokenCursor, ABC):
                 star = self.advance().text
                 value = self.expression()
                 found.append(nodes.Keyword(Span(start, self.previous_end), star, value))
-            elif self.token.kind == "name" and self._next_is("operator", "="):
+            elif self.token.kind == "name" and self.next_is("operator", "="):
                 name = self.advance().text
                 self.position += 1
                 value = self.expression()
@@ -268,7 +263,12 @@ class OperandParser(TokenCursor, ABC):
         self.expect(")", opened)
         return tuple(found)
 
-    def _next_is(self, kind: str, text: str) -> bool:
+    def _call(self, function: nodes.Expression) -> nodes.Call:
+        arguments = self.arguments()
+        return nodes.Call(Span(function.span.start, self.previous_end), function, arguments)
+
+    def next_is(self, kind: str, text: str) -> bool:
+        """Return whether the token after the position has this kind and text."""
         following = self.tokens[min(self.position + 1, len(self.tokens) - 1)]
         return following.kind == kind and following.text == text
 
@@ -282,8 +282,7 @@ class OperandParser(TokenCursor, ABC):
                 self.position += 1
                 node = self._test(node)
             elif self.at_operator("("):
-                start = node.span.start
-                node = nodes.Call(Span(start, self.previous_end), node, self.arguments())
+                node = self._call(node)
             else:
                 return node
 
@@ -291,7 +290,7 @@ class OperandParser(TokenCursor, ABC):
         """Return the filter whose name is at the position, applied to `target`."""
         start = target.span.start if target else self.token.start
         if self.at_operator("|"):
-            here = Span(self.token.start, self.token.end)
+            here = self.token.span
             is_filter = self.tokens[self.position + 1].text in NO_VARIABLES
             advice = "; did you mean one `|`?" if is_filter else advice_on_sign("|")
             self.problem(here, f"expected a filter's name, found `|`{advice}")
@@ -326,7 +325,7 @@ class OperandParser(TokenCursor, ABC):
             arguments = self.arguments()
         elif self._at_test_argument():
             if self.at_name("is"):
-                span = Span(self.token.start, self.token.end)
+                span = self.token.span
                 self.problem(span, "a test cannot follow a test; write `and` between them")
             arguments = (self._postfix(self.primary()),)
         node: nodes.Expression = nodes.Test(
@@ -338,21 +337,6 @@ class OperandParser(TokenCursor, ABC):
         if self.token.kind in {"string", "integer", "float"} or self.at_operator("(", "[", "{"):
             return True
         return self.token.kind == "name" and not self.at_name("else", "or", "and")
-
-
-_COMPARISONS: Final = {"==", "!=", "<", "<=", ">", ">="}
-_BINARY_LEVELS: Final = ({"+", "-"}, {"~"}, {"*", "/", "//", "%"})
-MAX_DEPTH: Final = 30
-"""The maximum nesting depth of brackets: each level takes about sixteen of Python's thousand stack frames
-here, and about as many in jinja2's own parser."""
-
-
-class ExpressionParser(OperandParser):
-    """Parses expressions at the cursor's position."""
-
-    def __init__(self, tokens: list[Token]) -> None:
-        super().__init__(tokens)
-        self._depth = 0
 
     def expression(self, *, conditional: bool = True) -> nodes.Expression:
         """Return the expression at the position."""
@@ -366,7 +350,7 @@ class ExpressionParser(OperandParser):
     def nested(self) -> Iterator[bool]:
         """Enter a nesting level; yield False if it is too deep: that is reported, and the rest skipped."""
         if self._depth >= MAX_DEPTH:
-            span = Span(self.token.start, self.token.end)
+            span = self.token.span
             self.problem(span, f"nested more than {MAX_DEPTH} levels deep")
             self.position = len(self.tokens) - 1
             yield False
@@ -412,7 +396,6 @@ class ExpressionParser(OperandParser):
         return self._operation("or", self._and)
 
     def _and(self) -> nodes.Expression:
-        """Return the expression at the position up to an `or`."""
         return self._operation("and", self._not)
 
     def _operation(self, word: str, operand: Callable[[], nodes.Expression]) -> nodes.Expression:
@@ -442,7 +425,7 @@ class ExpressionParser(OperandParser):
                 operators.append(self.advance().text)
             elif self.skip_name("in"):
                 operators.append("in")
-            elif self.at_name("not") and self._next_is("name", "in"):
+            elif self.at_name("not") and self.next_is("name", "in"):
                 self.position += 2
                 operators.append("not in")
             else:
@@ -454,21 +437,13 @@ class ExpressionParser(OperandParser):
 
     def _binary(self, level: int) -> nodes.Expression:
         if level == len(_BINARY_LEVELS):
-            return self._power()
+            return self._unary()
         start = self.token.start
         node = self._binary(level + 1)
         while self.at_operator(*_BINARY_LEVELS[level]):
             operator = self.advance().text
             right = self._binary(level + 1)
             node = nodes.Operation(Span(start, self.previous_end), (operator,), (node, right))
-        return node
-
-    def _power(self) -> nodes.Expression:
-        start = self.token.start
-        node = self._unary()
-        while self.skip_operator("**"):
-            right = self._unary()
-            node = nodes.Operation(Span(start, self.previous_end), ("**",), (node, right))
         return node
 
     def _unary(self) -> nodes.Expression:

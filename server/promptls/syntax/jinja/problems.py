@@ -9,13 +9,12 @@ from typing import Final
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja import nodes
 from promptls.syntax.jinja.builtins import BLOCKS, KEYWORDS
+from promptls.syntax.jinja.expressions import CONSTANTS
 from promptls.syntax.jinja.scanner import Tag, jinja_problem
 from promptls.syntax.jinja.statements import parse_tag
 from promptls.syntax.problem import Related, SyntaxProblem
 from promptls.text.positions import Span
 from promptls.text.suggest import nearest
-
-CONSTANTS: Final = frozenset({"true", "false", "none", "True", "False", "None"})
 
 
 @lru_cache(maxsize=4096)
@@ -182,8 +181,7 @@ def uncalled_attributes(
 def _expressions(text: str, inner_start: int, inner_end: int) -> tuple[nodes.Expression, ...]:
     """Return every expression in a tag; cached by the tag's text, like its tree."""
     statement = parse_tag(text, inner_start, inner_end).statement
-    tests = () if statement.loop_test is None else (statement.loop_test,)
-    return tuple(node for expression in (*statement.expressions, *tests) for node in nodes.walk(expression))
+    return tuple(node for expression in statement.read for node in nodes.walk(expression))
 
 
 @chunk_fact

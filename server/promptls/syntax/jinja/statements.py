@@ -9,12 +9,12 @@ from typing import Final
 from promptls.syntax.jinja import nodes
 from promptls.syntax.jinja.builtins import KEYWORDS
 from promptls.syntax.jinja.expressions import ExpressionParser
-from promptls.syntax.jinja.tag_tokens import STEPS, Token, advice_on_sign, display_sign, tokenize
+from promptls.syntax.jinja.tag_tokens import STEPS, advice_on_sign, display_sign, tokenize
 from promptls.syntax.problem import ProblemKind
 from promptls.text.positions import Span
 
 
-def read_parameters(parser: ExpressionParser) -> tuple[nodes.Parameter, ...]:
+def _parameters(parser: ExpressionParser) -> tuple[nodes.Parameter, ...]:
     """Return the parameters of a macro or of a `call` block, including both parentheses."""
     opened = parser.token
     parser.expect("(")
@@ -22,7 +22,7 @@ def read_parameters(parser: ExpressionParser) -> tuple[nodes.Parameter, ...]:
     while parser.token.kind == "name":
         token = parser.advance()
         default = parser.expression() if parser.skip_operator("=") else None
-        found.append(nodes.Parameter(token.text, Span(token.start, token.end), default))
+        found.append(nodes.Parameter(token.text, token.span, default))
         if not parser.skip_operator(","):
             break
     if opened.text == "(":
@@ -30,7 +30,7 @@ def read_parameters(parser: ExpressionParser) -> tuple[nodes.Parameter, ...]:
     return tuple(found)
 
 
-def read_defined_name(parser: ExpressionParser, expected: str) -> tuple[str, Span]:
+def _defined_name(parser: ExpressionParser, expected: str) -> tuple[str, Span]:
     """Return the name that the tag defines.
 
     If it is missing, return an empty name and report what is `expected`.
@@ -40,10 +40,10 @@ def read_defined_name(parser: ExpressionParser, expected: str) -> tuple[str, Spa
         parser.missing(expected)
         return "", Span(token.start, token.start)
     parser.advance()
-    return token.text, Span(token.start, token.end)
+    return token.text, token.span
 
 
-def read_target(
+def _target(
     parser: ExpressionParser, *, stops: tuple[str, ...] = (), single: bool = False
 ) -> nodes.Expression:
     """Return the target of an assignment: a name, an attribute, or several between commas as a tuple.
@@ -64,59 +64,59 @@ def read_target(
 
 def _target_name(parser: ExpressionParser, stops: tuple[str, ...]) -> nodes.Expression:
     if parser.at_operator("("):
-        opened: Token = parser.advance()
+        opened = parser.advance()
         with parser.nested() as is_shallow:
-            inner = read_target(parser) if is_shallow else parser.missing("a name to assign to")
+            inner = _target(parser) if is_shallow else parser.missing("a name to assign to")
         parser.expect(")", opened)
         return inner
     if parser.token.kind != "name" or (stops and parser.at_name(*stops)):
         return parser.missing("a name to assign to")
     token = parser.advance()
-    node: nodes.Expression = nodes.Name(Span(token.start, token.end), token.text)
+    node: nodes.Expression = nodes.Name(token.span, token.text)
     if parser.at_operator(".") and parser.tokens[parser.position + 1].kind == "name":
         parser.advance()
         part = parser.advance()
-        node = nodes.Attribute(Span(token.start, part.end), node, part.text, Span(part.start, part.end))
+        node = nodes.Attribute(Span(token.start, part.end), node, part.text, part.span)
     return node
 
 
-def read_include(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
+def _include(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
     """Return an `include`, with its context modifier."""
-    statement = read_extends(parser, keyword, span)
+    statement = _extends(parser, keyword, span)
     ignored = parser.skip_name("ignore") and parser.skip_name("missing")
     return replace(statement, ignore_missing=ignored, with_context=_context(parser, default=True))
 
 
-def read_extends(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
+def _extends(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
     """Return `extends`, or the common beginning of the other tags: the name of the template."""
     template = parser.expression()
     return nodes.Statement(keyword, span, expressions=(template,), template=template)
 
 
-def read_import(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
+def _import(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
     """Return an `import … as …`."""
-    statement = read_extends(parser, keyword, span)
+    statement = _extends(parser, keyword, span)
     if not parser.skip_name("as"):
         parser.missing("`as`")
-    name, name_span = read_defined_name(parser, "the name to import as")
+    name, name_span = _defined_name(parser, "the name to import as")
     context = _context(parser, default=False)
     return replace(statement, name=name, name_span=name_span, with_context=context)
 
 
-def read_from(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
+def _from(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
     """Return a `from … import …`, with the imported names and their aliases."""
-    statement = read_extends(parser, keyword, span)
+    statement = _extends(parser, keyword, span)
     if not parser.skip_name("import"):
         parser.missing("`import`")
     imported: list[nodes.ImportedName] = []
     while parser.token.kind == "name":
-        if parser.at_name("with", "without") and _context_follows(parser):
+        if parser.at_name("with", "without") and parser.next_is("name", "context"):
             break
         token = parser.advance()
         name = alias = token.text
-        name_span = alias_span = Span(token.start, token.end)
+        name_span = alias_span = token.span
         if parser.skip_name("as"):
-            alias, alias_span = read_defined_name(parser, "the name to import as")
+            alias, alias_span = _defined_name(parser, "the name to import as")
         imported.append(nodes.ImportedName(name, name_span, alias, alias_span))
         if not parser.skip_operator(","):
             break
@@ -125,13 +125,8 @@ def read_from(parser: ExpressionParser, keyword: str, span: Span) -> nodes.State
     return replace(statement, imported=tuple(imported), with_context=_context(parser, default=False))
 
 
-def _context_follows(parser: ExpressionParser) -> bool:
-    following = parser.tokens[min(parser.position + 1, len(parser.tokens) - 1)]
-    return following.text == "context"
-
-
 def _context(parser: ExpressionParser, *, default: bool) -> bool:
-    if parser.at_name("with", "without") and _context_follows(parser):
+    if parser.at_name("with", "without") and parser.next_is("name", "context"):
         passed = parser.advance().text == "with"
         parser.advance()
         return passed
@@ -187,7 +182,7 @@ def _statement(parser: ExpressionParser) -> nodes.Statement:
         parser.missing("a tag's name")
         return nodes.Statement("", Span(token.start, token.start))
     parser.advance()
-    span = Span(token.start, token.end)
+    span = token.span
     read = _READERS.get(token.text)
     if read:
         return read(parser, token.text, span)
@@ -196,12 +191,12 @@ def _statement(parser: ExpressionParser) -> nodes.Statement:
         parser.position = len(parser.tokens) - 1
     elif token.text == "endblock" and parser.at_name():
         named = parser.advance()
-        return nodes.Statement(token.text, span, name=named.text, name_span=Span(named.start, named.end))
+        return nodes.Statement(token.text, span, name=named.text, name_span=named.span)
     return nodes.Statement(token.text, span)
 
 
 def _for(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
-    target = read_target(parser, stops=("in",))
+    target = _target(parser, stops=("in",))
     if not parser.skip_name("in"):
         parser.missing("`in`")
     iterable = parser.tuple_or_expression(conditional=False, stops=("recursive", "if"))
@@ -218,7 +213,7 @@ def _if(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
 
 
 def _set(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
-    target = read_target(parser, stops=("in",))
+    target = _target(parser, stops=("in",))
     if parser.skip_operator("="):
         value = parser.tuple_or_expression()
         return nodes.Statement(keyword, span, expressions=(value,), targets=(target,))
@@ -241,7 +236,7 @@ def _with(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement
     values: list[nodes.Expression] = []
     more = parser.token.kind != "end"
     while more:
-        targets.append(read_target(parser, single=True))
+        targets.append(_target(parser, single=True))
         parser.expect("=")
         values.append(parser.expression())
         more = parser.skip_operator(",")
@@ -249,8 +244,8 @@ def _with(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement
 
 
 def _macro(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
-    name, name_span = read_defined_name(parser, "the macro's name")
-    parameters = read_parameters(parser)
+    name, name_span = _defined_name(parser, "the macro's name")
+    parameters = _parameters(parser)
     return nodes.Statement(
         keyword,
         span,
@@ -263,7 +258,7 @@ def _macro(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statemen
 
 
 def _call(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
-    parameters = read_parameters(parser) if parser.at_operator("(") else ()
+    parameters = _parameters(parser) if parser.at_operator("(") else ()
     called = parser.expression()
     defaults = tuple(item.default for item in parameters if item.default)
     return nodes.Statement(
@@ -278,7 +273,7 @@ def _filter(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Stateme
 
 
 def _block(parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
-    name, name_span = read_defined_name(parser, "the block's name")
+    name, name_span = _defined_name(parser, "the block's name")
     is_scoped = parser.skip_name("scoped")
     while parser.skip_name("scoped", "required"):
         pass
@@ -307,10 +302,10 @@ _READERS: Final = {
     "call": _call,
     "filter": _filter,
     "block": _block,
-    "include": read_include,
-    "extends": read_extends,
-    "import": read_import,
-    "from": read_from,
+    "include": _include,
+    "extends": _extends,
+    "import": _import,
+    "from": _from,
     "autoescape": _one_expression,
     "print": _one_expression,
 }

@@ -66,8 +66,7 @@ def operand_before(text: str, inner_start: int, end: int) -> Expression | None:
     begin = tokens[opened[-1]].start + 1 if opened else inner_start
     grouped = _group_start(tokens)
     statement = parse_tag(text[:end], inner_start, end).statement
-    tests = () if statement.loop_test is None else (statement.loop_test,)
-    for expression in (*statement.expressions, *tests, *statement.targets):
+    for expression in (*statement.read, *statement.targets):
         for node in walk(expression):
             if grouped is not None:
                 if grouped < node.span.start and node.span.end < end:
@@ -75,7 +74,7 @@ def operand_before(text: str, inner_start: int, end: int) -> Expression | None:
             elif node.span.end == end and node.span.start >= begin and isinstance(node, _OPERANDS):
                 return node
     last = tokens[-1]
-    return Name(Span(last.start, last.end), last.text) if last.kind == "name" else None
+    return Name(last.span, last.text) if last.kind == "name" else None
 
 
 def _group_start(tokens: Sequence[Token]) -> int | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from promptls.text.positions import Span
+
 _TOKEN = re.compile(
     r"""
     (?P<space>\s+)
@@ -34,6 +36,11 @@ class Token(NamedTuple):
         """The offset after the last character."""
         return self.start + len(self.text)
 
+    @property
+    def span(self) -> Span:
+        """The span of the token, counted like `start`."""
+        return Span(self.start, self.end)
+
 
 def tokenize(text: str, start: int, end: int) -> list[Token]:
     """Return the tokens of `text[start:end]`, without white space, followed by a token of kind `end`."""
@@ -59,13 +66,14 @@ _SIGNS: Final = {
     "’": "; a text is in `'`",  # noqa: RUF001 - this character is intended
 }
 
-_PAIRS: Final = {
+ADVICE_ON_PAIRS: Final = {
     "===": "; did you mean `==`?",
     "!==": "; did you mean `!=`?",
     "<>": "; did you mean `!=`?",
     "->": "; did you mean `.`?",
     "=>": "; Jinja has no functions inside of expressions",
 }
+"""The ends of messages about two adjacent signs that are one operator in other languages."""
 
 NO_VARIABLES: Final = frozenset(
     {"default", "escape", "indent", "int", "join", "lower", "safe", "string"}
@@ -90,14 +98,6 @@ def display_sign(sign: str) -> str:
     if not sign.isprintable():
         return f"an invisible character (U+{ord(sign):04X})"
     return "a backtick" if sign == "`" else f"`{sign}`"
-
-
-def advice_on_pair(signs: str) -> str | None:
-    """Return the end of a message about two adjacent signs that are one operator in other languages.
-
-    None for any other signs.
-    """
-    return _PAIRS.get(signs)
 
 
 def advice_on_sign(sign: str) -> str:
