@@ -38,6 +38,8 @@ from promptls.semantic.types.shape import (
 )
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import file_fact, summary
+from promptls.syntax.jinja.blocks import BlockTag, match_tags
+from promptls.text.positions import NOWHERE
 
 _MAX_ROUNDS: Final = 6
 """How many macros may pass a value on to each other before it is no longer followed."""
@@ -277,13 +279,21 @@ def _joined_pieces(pieces: list[tuple[Piece, ...]]) -> tuple[Piece, ...]:
     return _sum([event for each in pieces for event in each])
 
 
+_ACTIONS: Final = {Open: "open", Middle: "middle", Close: "close"}
+
+
 def _sum(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
     """Return the uses in some events, combined between those that depend on the surrounding text.
 
     Uses of a name as different kinds are not combined, because the surrounding text may make the name a view
     that only some of them fit.
     """
-    loose = _loose(events)
+    tags = [
+        BlockTag(_ACTIONS[type(event)], event.keyword, NOWHERE, index)
+        for index, event in enumerate(events)
+        if isinstance(event, Open | Middle | Close)
+    ]
+    loose = {tag.place for tag in match_tags(tags).loose}
     found: list[Piece] = []
     analysis = FlowAnalysis()
 
@@ -314,25 +324,6 @@ def _sum(events: Sequence[Piece | Use]) -> tuple[Piece, ...]:
             analysis.step(event)
     end_stretch()
     return tuple(found)
-
-
-def _loose(events: Sequence[Piece | Use]) -> frozenset[int]:
-    """Return the indexes of the events of blocks whose other end is not among the events."""
-    loose: list[int] = []
-    stack: list[tuple[str, list[int]]] = []
-    for index, event in enumerate(events):
-        if isinstance(event, Open):
-            stack.append((event.keyword, [index]))
-        elif isinstance(event, Middle) and stack:
-            stack[-1][1].append(index)
-        elif isinstance(event, Close) and stack and stack[-1][0] == event.keyword:
-            stack.pop()
-        elif isinstance(event, (Middle, Close)):
-            # A block closed by a wrong tag also closes those inside it, including those of surrounding text.
-            loose += [index for _, indices in stack for index in indices]
-            stack.clear()
-            loose.append(index)
-    return frozenset((*loose, *(index for _, indexes in stack for index in indexes)))
 
 
 stretches: Final = summary(_of_chunk, _joined_pieces)

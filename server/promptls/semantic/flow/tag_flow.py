@@ -28,7 +28,16 @@ from promptls.semantic.flow.paths import (
 from promptls.semantic.flow.uses import LIST, MAPPING, SCALAR, ExpressionUses
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Expression, Filter, Name, Statement
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Collection,
+    Expression,
+    Filter,
+    Name,
+    Statement,
+    names_in,
+)
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.jinja.statements import parse_tag
 
@@ -133,7 +142,7 @@ class TagReader:
             if isinstance(target, Name):
                 bound.append(use.Bind(target.name, path))
             else:
-                bound += [use.Bind(name, ()) for name in _names_in(target)]
+                bound += [use.Bind(each.name, ()) for each in names_in((target,))]
         if statement.keyword == "with":
             self._events.append(use.Open("with", tuple(bound)))
             return
@@ -173,14 +182,6 @@ def _iterated_mapping(over: Expression) -> tuple[Expression | None, ViewKind]:
             return target, "entries"
         case _:
             return None, "entries"
-
-
-def _names_in(target: Expression) -> Iterator[str]:
-    if isinstance(target, Name):
-        yield target.name
-    elif isinstance(target, Collection):
-        for item in target.items:
-            yield from _names_in(item)
 
 
 TagText: TypeAlias = tuple[str, int, int]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from promptls.semantic.names import scopes
 from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, chunk_fact
 from promptls.syntax.facts import file_fact, placed_fact, summary, union
+from promptls.syntax.jinja.blocks import BlockTag, match_tags
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.syntax.source import Source
 from promptls.text.positions import NOWHERE, Span
@@ -116,39 +118,21 @@ def _reduce(steps: list[PlacedStep]) -> Outline:
     return tuple(reduced)
 
 
-def _loose(steps: Iterable[Zone | scopes.NameEvent]) -> frozenset[int]:
+def _loose(steps: Iterable[Zone | scopes.NameEvent]) -> set[int]:
     """Return the indexes of the block tags that cannot be merged.
 
     The partners of such tags are not among the steps, or the block is isolated from what is around it, or
     contains a block that is.
     """
-    loose: list[int] = []
-    stack: list[_Open] = []
-    for index, step in enumerate(steps):
-        if not isinstance(step, scopes.NameEvent):
-            continue
-        if step.action == "open":
-            stack.append(_Open(step.name, [index], step.detail == scopes.ISOLATED))
-        elif step.action == "middle" and stack and stack[-1].keyword in {"if", "for"}:
-            stack[-1].tags.append(index)
-        elif step.action == "close" and stack and stack[-1].keyword == step.name:
-            closed = stack.pop()
-            if closed.is_loose:
-                loose += [*closed.tags, index]
-                stack[-1:] = [each._replace(is_loose=True) for each in stack[-1:]]
-        else:
-            loose += [index for each in stack for index in each.tags]
-            stack.clear()
-            loose.append(index)
-    return frozenset([*loose, *(index for each in stack for index in each.tags)])
-
-
-class _Open(NamedTuple):
-    """A block that is open: the indexes of its tags, and whether they cannot be merged."""
-
-    keyword: str
-    tags: list[int]
-    is_loose: bool
+    events = [(index, step) for index, step in enumerate(steps) if isinstance(step, scopes.NameEvent)]
+    isolated = [index for index, event in events if event.detail == scopes.ISOLATED]
+    blocks = match_tags(BlockTag(event.action, event.name, NOWHERE, index) for index, event in events)
+    loose = {tag.place for tag in blocks.loose}
+    for pair in blocks.pairs:
+        inside = bisect_left(isolated, pair.opening)
+        if inside < len(isolated) and isolated[inside] < pair.closing:
+            loose.update((pair.opening, *pair.middles, pair.closing))
+    return loose
 
 
 class FileNames:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, Statement, children
+from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, Statement, children, names_in
 from promptls.syntax.jinja.statements import parse_tag
 from promptls.text.positions import Span
 
@@ -61,9 +61,7 @@ def _statement_events(statement: Statement) -> Iterator[NameEvent]:
     if keyword in {"elif", "else"}:
         yield NameEvent("middle", keyword, statement.keyword_span)
     yield from _reads_around(statement)
-    targets = tuple(
-        (name.name, name.span, keyword) for target in statement.targets for name in _target_names(target)
-    )
+    targets = tuple((each.name, each.span, keyword) for each in names_in(statement.targets))
     if statement.name and keyword in {"macro", "import"}:
         yield NameEvent("bind", statement.name, statement.name_span, keyword)
     for imported in statement.imported:
@@ -100,14 +98,6 @@ def _reads_inside(statement: Statement) -> Iterator[NameEvent]:
             yield from _reads(item.default)
     if statement.loop_test is not None:
         yield from (read for read in _reads(statement.loop_test) if read.name != "loop")
-
-
-def _target_names(target: Expression) -> Iterator[Name]:
-    if isinstance(target, Name):
-        yield target
-    elif not isinstance(target, Attribute):
-        for child in children(target):
-            yield from _target_names(child)
 
 
 def _reads(expression: Expression, how: str = "") -> Iterator[NameEvent]:

@@ -8,7 +8,7 @@ from promptls.semantic.names.scopes import Binding, place_binding
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import loose_tags, pass_tag
-from promptls.syntax.jinja.nodes import Collection, Expression, Name, Statement
+from promptls.syntax.jinja.nodes import Statement, names_in
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 
@@ -71,7 +71,7 @@ def own_names(tag: Tag, start: int, place: int) -> dict[str, Binding]:
     statement = tag_tree(tag).statement
     found: dict[str, Binding] = {}
     if statement.keyword == "for" and _is_in_condition(statement, place):
-        for name in _names(statement.targets):
+        for name in names_in(statement.targets):
             found[name.name] = Binding(name.name, name.span.shifted(start), "for")
     for parameter in statement.parameters:
         if parameter.span.end < place and (parameter.default is None or parameter.default.span.end < place):
@@ -85,13 +85,3 @@ def _is_in_condition(statement: Statement, place: int) -> bool:
         and place > statement.expressions[0].span.end + 2
         and (statement.loop_test is not None)
     )
-
-
-def _names(targets: tuple[Expression, ...]) -> list[Name]:
-    found: list[Name] = []
-    for target in targets:
-        if isinstance(target, Name):
-            found.append(target)
-        elif isinstance(target, Collection):
-            found += _names(target.items)
-    return found

@@ -7,18 +7,16 @@ tags whose partner is elsewhere are processed further up.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, ChunkList, Piece, chunk_fact
 from promptls.syntax.facts import placed_fact, summary
-from promptls.syntax.jinja.builtins import MIDDLES
+from promptls.syntax.jinja.builtins import BLOCKS, MIDDLES
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.text.positions import NOWHERE, Span
 
-_CLOSERS: Final = {
-    f"end{keyword}": keyword
-    for keyword in ("for", "if", "macro", "call", "filter", "set", "with", "autoescape", "block", "raw")
-}
+_CLOSERS: Final = {f"end{keyword}": keyword for keyword in BLOCKS}
 
 
 class BlockTag(NamedTuple):
@@ -40,7 +38,7 @@ def pass_tag(open_blocks: list[str], tag: BlockTag) -> None:
 
 
 class Pair(NamedTuple):
-    """A block inside one chunk, by the indexes of its tags."""
+    """A block, by the places of its tags."""
 
     keyword: str
     opening: int
@@ -48,8 +46,8 @@ class Pair(NamedTuple):
     closing: int
 
 
-class ChunkBlocks(NamedTuple):
-    """The blocks inside a chunk, and the tags whose partner is elsewhere, in order."""
+class Matched(NamedTuple):
+    """The blocks among some tags, and the tags whose partner is not among them, in order."""
 
     pairs: tuple[Pair, ...]
     loose: tuple[BlockTag, ...]
@@ -79,11 +77,9 @@ def _block_tags(chunk: Chunk) -> Iterator[BlockTag]:
 
 
 @chunk_fact
-def chunk_blocks(chunk: Chunk) -> ChunkBlocks:
+def chunk_blocks(chunk: Chunk) -> Matched:
     """Return the chunk's own blocks, and the tags whose partner is elsewhere."""
-    pairs: list[Pair] = []
-    loose = _match(block_tags(chunk), pairs)
-    return ChunkBlocks(tuple(sorted(pairs, key=lambda pair: pair.opening)), loose)
+    return match_tags(block_tags(chunk))
 
 
 def loose_tags(piece: Piece) -> tuple[BlockTag, ...]:
@@ -102,22 +98,19 @@ def _loose_in_file(chunks: ChunkList) -> tuple[BlockTag, ...]:
         for start, child in zip(chunks.starts, chunks.chunks, strict=False)
         for tag in chunk_blocks(child).loose
     ]
-    return _match([tag._replace(place=index) for index, tag in enumerate(placed)], [])
+    return match_tags(tag._replace(place=index) for index, tag in enumerate(placed)).loose
 
 
 def spanning_blocks(chunks: Iterable[Chunk]) -> list[tuple[int, int]]:
     """Return the blocks that begin in one of the chunks and end in a later one, by the indexes of both."""
     loose = [(index, tag) for index, chunk in enumerate(chunks) for tag in chunk_blocks(chunk).loose]
-    pairs: list[Pair] = []
-    _match([tag._replace(place=place) for place, (_, tag) in enumerate(loose)], pairs)
+    pairs = match_tags(tag._replace(place=place) for place, (_, tag) in enumerate(loose)).pairs
     return [(loose[pair.opening][0], loose[pair.closing][0]) for pair in pairs]
 
 
-def _match(tags: Iterable[BlockTag], pairs: list[Pair]) -> tuple[BlockTag, ...]:
-    """Return the tags that have no partner among the others, in order.
-
-    The blocks of those that do are added to `pairs`.
-    """
+def match_tags(tags: Iterable[BlockTag]) -> Matched:
+    """Match the tags that certainly belong together; those around a wrong tag remain unmatched."""
+    pairs: list[Pair] = []
     loose: list[BlockTag] = []
     stack: list[tuple[BlockTag, list[BlockTag]]] = []
     for tag in tags:
@@ -137,8 +130,9 @@ def _match(tags: Iterable[BlockTag], pairs: list[Pair]) -> tuple[BlockTag, ...]:
             loose.append(tag)
     for opening, middles in stack:
         loose += [opening, *middles]
-    loose.sort(key=lambda tag: tag.place)
-    return tuple(loose)
+    pairs.sort(key=attrgetter("opening"))
+    loose.sort(key=attrgetter("place"))
+    return Matched(tuple(pairs), tuple(loose))
 
 
 def _actions(tags: Iterable[BlockTag]) -> tuple[tuple[str, str], ...]:
@@ -147,7 +141,8 @@ def _actions(tags: Iterable[BlockTag]) -> tuple[tuple[str, str], ...]:
 
 def _join_actions(pieces: list[tuple[tuple[str, str], ...]]) -> tuple[tuple[str, str], ...]:
     actions = [action for piece in pieces for action in piece]
-    return _actions(_match([BlockTag(*action, NOWHERE, index) for index, action in enumerate(actions)], []))
+    tags = (BlockTag(*action, NOWHERE, index) for index, action in enumerate(actions))
+    return _actions(match_tags(tags).loose)
 
 
 _loose_actions: Final = summary(lambda chunk: _actions(chunk_blocks(chunk).loose), _join_actions)

@@ -13,7 +13,7 @@ from promptls.syntax.chunk import Chunk, ChunkList, chunk_fact
 from promptls.syntax.facts import placed_fact, summary
 from promptls.syntax.jinja.blocks import BlockTag, Pair, block_tags, chunk_blocks, loose_tags
 from promptls.syntax.jinja.builtins import KEYWORDS, MIDDLES
-from promptls.syntax.jinja.problems import keyword_of, meant_tag, tag_tree
+from promptls.syntax.jinja.problems import keyword_of, meant_tag, statement_of, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.problem import Related, SyntaxProblem
 from promptls.syntax.source import Source
@@ -144,8 +144,8 @@ def block_names(chunk: Chunk) -> tuple[BlockName, ...]:
     """Return the `block` and `endblock` tags of the chunk, in order."""
     found = []
     for tag in chunk.tags:
-        statement = tag_tree(tag).statement if tag.kind == "statement" and not tag.unclosed else None
-        if statement is not None and statement.keyword in {"block", "endblock"}:
+        statement = statement_of(tag)
+        if statement is not None and statement.keyword in {"block", "endblock"} and not tag.unclosed:
             span = statement.name_span if statement.name else statement.keyword_span
             found.append(
                 BlockName(statement.keyword == "block", statement.name, span.shifted(tag.span.start))
@@ -162,8 +162,8 @@ def _filled_blocks(chunk: Chunk) -> tuple[tuple[Span, bool], ...]:
     """
     found = []
     for index, tag in enumerate(chunk.tags):
-        statement = tag_tree(tag).statement if tag.kind == "statement" and not tag.unclosed else None
-        if statement is None or statement.keyword != "block" or not statement.name:
+        statement = statement_of(tag)
+        if statement is None or statement.keyword != "block" or not statement.name or tag.unclosed:
             continue
         is_required = "required" in tag.text[statement.name_span.end : tag.inner_end].split()
         is_blank = _is_blank(chunk, index) if is_required else True
@@ -275,10 +275,9 @@ def _unknown(chunk: Chunk) -> tuple[tuple[int, str], ...]:
     """Return the offset and keyword of each tag of a chunk that Jinja does not know."""
     found = []
     for tag in chunk.tags:
-        if tag.kind == "statement" and not tag.unclosed:
-            keyword = tag_tree(tag).statement.keyword
-            if keyword and keyword not in KEYWORDS:
-                found.append((tag.span.start, keyword))
+        keyword = keyword_of(tag)
+        if keyword and keyword not in KEYWORDS and not tag.unclosed:
+            found.append((tag.span.start, keyword))
     return tuple(found)
 
 

@@ -6,7 +6,7 @@ on the tag's text. `Missing` represents an expression that was expected but is m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -255,6 +255,15 @@ def walk(node: Expression) -> Iterator[Expression]:
         current = stack.pop()
         yield current
         stack.extend(reversed(children(current)))
+
+
+def names_in(targets: Iterable[Expression]) -> Iterator[Name]:
+    """Yield the names among the targets of a tag, and those in lists of names."""
+    for target in targets:
+        if isinstance(target, Name):
+            yield target
+        elif isinstance(target, Collection):
+            yield from names_in(target.items)
 
 
 def height(node: Expression) -> int:
