@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from promptls.semantic.kind import Kind
-from promptls.semantic.names.variables import input_variable
 from promptls.semantic.parts import Part, chunk_items, written_end
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, chunk_fact
@@ -202,9 +201,9 @@ def named_symbols(snapshot: Snapshot, path: str) -> tuple[NamedSymbol, ...]:
     found += _listed(document_symbols(snapshot, path), shown)
     declared = {thing.name for thing in found if thing.kind == "input"}
     for name in sorted(template.names.input_names - declared):
-        variable = input_variable(template, name)
-        if variable is not None and variable.references:
-            found.append(NamedSymbol(name, "input", variable.references[0].span, shown))
+        first = next((each for each in template.names.references_of(name) if each.is_input), None)
+        if first is not None:
+            found.append(NamedSymbol(name, "input", first.span, shown))
     return tuple(found)
 
 

@@ -19,8 +19,8 @@ from promptls.ide.symbols.python_names import programs_with, uses_in
 from promptls.ide.symbols.variable_symbols import imported_file, shared_variable
 from promptls.security.files import is_file
 from promptls.semantic.names.mentions import TemplateReference, mention_at
-from promptls.semantic.names.scopes import GLOBALS, INJECTED
-from promptls.semantic.names.variables import IMPLIED, exported_variable
+from promptls.semantic.names.scopes import GLOBALS, IMPLIED, INJECTED
+from promptls.semantic.names.variables import exported_variable
 from promptls.semantic.template import Template
 from promptls.syntax.jinja.builtins import FILTERS, KEYWORDS, TESTS
 from promptls.syntax.source import Source

@@ -16,7 +16,7 @@ from promptls.semantic.header import (
     mentions_prompt,
 )
 from promptls.semantic.kind import Kind, kind_of
-from promptls.semantic.names.file_names import FileNames, file_names
+from promptls.semantic.names.file_names import FileNames
 from promptls.semantic.names.mentions import TemplateReference, template_references
 from promptls.semantic.object_data import mapping_data
 from promptls.semantic.parts import Branches, Part, branches_of, chunk_items
@@ -142,7 +142,7 @@ class Template:
     @placed_fact
     def names(self) -> FileNames:
         """The variables that the file binds and reads."""
-        return file_names(self.source)
+        return FileNames(self.source.root)
 
     @property
     @placed_fact

@@ -36,7 +36,6 @@ from promptls.semantic.names.variables import (
     Variable,
     input_variable,
     name_at,
-    variable_around,
     variable_at,
 )
 from promptls.semantic.template import Template
@@ -213,7 +212,7 @@ def _named_in_settings(snapshot: Snapshot, path: str, offset: int) -> Symbol | N
 
 
 def _variable(snapshot: Snapshot, path: str, template: Template, place: NamePlace) -> Symbol | None:
-    variable = variable_around(template, place)
+    variable = variable_at(template, place)
     if variable is None:
         return None
     kind = variable_kind(snapshot, path, variable)
@@ -240,7 +239,7 @@ def symbol_variable(snapshot: Snapshot, symbol: Symbol) -> Variable | None:
     if template is None or symbol.kind in NO_VARIABLES:
         return None
     if symbol.anchor is not None:
-        return variable_around(template, NamePlace(symbol.name, symbol.anchor))
+        return variable_at(template, NamePlace(symbol.name, symbol.anchor))
     return input_variable(template, symbol.name) or inputs.unread_input(symbol.name)
 
 

@@ -8,9 +8,9 @@ from typing import Final, TypeAlias
 
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import File, Finding, Severity
-from promptls.semantic.names.file_names import FileNames, chunk_bindings
+from promptls.semantic.names.file_names import chunk_bindings
 from promptls.semantic.names.mentions import TemplateReference
-from promptls.semantic.names.scopes import BINDING_KINDS, Binding, chunk_events
+from promptls.semantic.names.scopes import BODY_NAMES, Binding, chunk_events
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.template import Template
 from promptls.semantic.types.assignability import KnownFunction
@@ -116,16 +116,11 @@ called_names: Final = summary(lambda chunk: frozenset(name for _, name, _ in chu
 """The names that a piece calls, or whose attributes it calls."""
 
 
-def bound_names(names: FileNames) -> frozenset[str]:
-    """Return all names that the file binds in any way."""
-    return union([names.bound_names(kind) for kind in BINDING_KINDS])
-
-
 def callees_of(file: File, called: frozenset[str]) -> Callees:
     """Return the callees of the called names that have a single meaning in the whole file, by name."""
     names = file.template.names
     imported, macros = names.bound_names("import"), _own_macros(file.template.source.root)
-    otherwise = union([names.bound_names(kind) for kind in BINDING_KINDS if kind not in {"macro", "import"}])
+    otherwise = names.bound_otherwise("macro", "import")
     found: dict[str, Callee] = {
         name: callee
         for name in (called & macros.keys()) - imported - otherwise
@@ -195,10 +190,6 @@ def is_call_block(chunk: Chunk, tag_start: int, call: Call) -> bool:
     return False
 
 
-_IMPLIED: Final = frozenset({"varargs", "kwargs", "caller"})
-"""Names whose use in a macro makes the macro accept further arguments."""
-
-
 @chunk_fact
 def _macros(chunk: Chunk) -> dict[int, tuple[Signature, bool]]:
     """Return the signatures of the chunk's macros by the offset of their names, and whether each ends in it."""
@@ -206,7 +197,7 @@ def _macros(chunk: Chunk) -> dict[int, tuple[Signature, bool]]:
     implied = [
         (event.span.start, event.name)
         for event in chunk_events(chunk)
-        if event.action == "read" and event.name in _IMPLIED
+        if event.action == "read" and event.name in BODY_NAMES["macro"]
     ]
     blocks = chunk_blocks(chunk)
     ends = {pair.opening: chunk.tags[pair.closing].span.start for pair in blocks.pairs}
@@ -257,7 +248,9 @@ def _joined_macros(macros: list[dict[str, Callee | None]]) -> dict[str, Callee |
 _all_macros: Final = summary(_chunk_macros, _joined_macros)
 _implied_names: Final = summary(
     lambda chunk: frozenset(
-        event.name for event in chunk_events(chunk) if event.action == "read" and event.name in _IMPLIED
+        event.name
+        for event in chunk_events(chunk)
+        if event.action == "read" and event.name in BODY_NAMES["macro"]
     ),
     union,
 )

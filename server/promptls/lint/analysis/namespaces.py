@@ -27,7 +27,6 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 from promptls.workspace.contract import names_handed_on, needs_of, targets
 
-OTHER_BINDINGS: Final = ("for", "with", "parameter", "macro", "import")
 """The kinds of bindings besides `set`."""
 MIN_LENGTH: Final = 3
 """The minimum length of a name for it to be considered a typo."""
@@ -153,7 +152,7 @@ def unmatched_attributes(file: File) -> Iterator[UnmatchedAttributes]:
     These are the namespaces that the file does not pass on as a whole, and that no other file can see.
     """
     names = file.template.names
-    owners = names.bound_names("set") - union([names.bound_names(kind) for kind in OTHER_BINDINGS])
+    owners = names.bound_names("set") - names.bound_otherwise("set")
     if not owners or not has_attribute_uses(file.chunks) or file.template.has_broken_tags:
         return
     for owner in sorted(owners & _owners(file.chunks)):

@@ -12,9 +12,8 @@ from promptls.lint.fixes.yaml_edits import added_input
 from promptls.lint.rule import Edit, File, Finding, Fix, RelatedInformation
 from promptls.semantic.names.file_names import FileNames
 from promptls.semantic.names.mentions import TemplateReference
-from promptls.semantic.names.scopes import INJECTED, Binding, NameReference
+from promptls.semantic.names.scopes import BINDING_KINDS, IMPLIED, INJECTED, Binding, NameReference
 from promptls.semantic.names.template_names import statement_at
-from promptls.semantic.names.variables import IMPLIED
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.chunk import Chunk
@@ -79,9 +78,6 @@ def _possible_names(tag: Tag) -> Iterator[str]:
 
 
 _broken_tag_names: Final = summary(_names_in_broken_tags, union)
-
-
-_BINDING_KINDS = ("for", "set", "with", "parameter", "macro", "import")
 
 
 class Undeclared(NamedTuple):
@@ -197,10 +193,8 @@ def samples_of(file: File) -> Sequence[Sample]:
 
 def binding_of(names: FileNames, name: str) -> Binding | None:
     """Return the first place in the file that binds the name, or None."""
-    for kind in _BINDING_KINDS:
-        if name in names.bound_names(kind):
-            return next((each for each in names.bindings_of(kind) if each.name == name), None)
-    return None
+    found = (each for kind in BINDING_KINDS for each in names.bindings_of(kind) if each.name == name)
+    return min(found, key=lambda each: each.span, default=None)
 
 
 def names_in_scope(names: FileNames, offset: int) -> frozenset[str]:
@@ -496,8 +490,7 @@ def in_namespace(template: Template, name: str, outer: Binding) -> Iterator[Fix]
     Yield nothing if another file may read it, or if the name is also bound in another way.
     """
     names = template.names
-    others = ("for", "with", "parameter", "macro", "import")
-    if template.references or any(name in names.bound_names(kind) for kind in others):
+    if template.references or name in names.bound_otherwise("set"):
         return
     edits = []
     for binding in names.bindings_of("set"):

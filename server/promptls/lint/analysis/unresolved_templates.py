@@ -256,7 +256,7 @@ def modules(file: File) -> dict[str, object]:
     found: dict[str, object] = {}
     for name in imported:
         own = [binding for binding in bindings if binding.name == name]
-        is_plain = len(own) == 1 and not any(name in names.bound_names(kind) for kind in _OTHER_BINDINGS)
+        is_plain = len(own) == 1 and name not in names.bound_otherwise("import")
         statement = statement_at(file.template, own[0].span.start) if is_plain else None
         node = statement.template if statement else None
         if statement is None or statement.keyword != "import" or not isinstance(node, Constant):
@@ -313,9 +313,6 @@ def _exports_of_module(file: File, binding: Binding) -> tuple[str, frozenset[str
     if not isinstance(node, Constant):
         return None
     return _exports(file, TemplateReference("import", str(node.value), node.span))
-
-
-_OTHER_BINDINGS = ("set", "for", "with", "parameter", "macro")
 
 
 def lacking_members(chunk: Chunk, known: Mapping[str, Any]) -> Iterator[Finding]:

@@ -9,10 +9,9 @@ from typing import Final, NamedTuple
 from promptls.lint.analysis.namespaces import uses_in
 from promptls.lint.analysis.unmatched_names import names_in_scope
 from promptls.lint.rule import Edit, File, Finding, Fix
-from promptls.semantic.names.scopes import BINDING_KINDS
 from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import summary, union
+from promptls.syntax.facts import summary
 from promptls.syntax.jinja.nodes import Collection, Constant, Expression, Item, Name
 from promptls.syntax.jinja.problems import expressions_in, loops_in
 from promptls.text.positions import Span
@@ -105,7 +104,7 @@ def unwritten_keys(file: File) -> Iterator[Finding]:
         return
     yield from _unpacked(file)
     keys = _keys_of_elements(file)
-    others = union([names.bound_names(kind) for kind in ("set", "with", "parameter", "macro", "import")])
+    others = names.bound_otherwise("for")
     for owner, name, span, quote in _key_reads(file) if any(keys.values()) else ():
         known = keys.get(owner) if owner not in others else None
         if known is None or name in known or owner not in names_in_scope(names, span.start):
@@ -148,7 +147,7 @@ def _of_mappings(file: File) -> Iterator[Finding]:
     names = file.template.names
     if not names.bound_names("set") or not _writes_mappings(file.chunks):
         return
-    others = union([names.bound_names(kind) for kind in BINDING_KINDS if kind != "set"]) | names.input_names
+    others = names.bound_otherwise("set") | names.input_names
     others |= {each.owner for each in uses_in(file) if each.is_set or each.name in _CHANGING}
     bindings = list(names.bindings_of("set"))
     counts = Counter(each.name for each in bindings)
@@ -196,7 +195,7 @@ def _key_reads(file: File) -> Iterator[tuple[str, str, Span, str]]:
 def _lists_of_mappings(file: File) -> dict[str, Expression]:
     """Return the lists of mappings that variables are set to once and that nothing changes, by variable."""
     names = file.template.names
-    others = union([names.bound_names(kind) for kind in BINDING_KINDS if kind != "set"])
+    others = names.bound_otherwise("set")
     used = {each.owner for each in uses_in(file)}
     bindings = list(names.bindings_of("set"))
     counts = Counter(each.name for each in bindings)

@@ -11,7 +11,7 @@ from promptls.semantic.flow.shapes import resolved_at, stretches
 from promptls.semantic.flow.tag_flow import chunk_uses
 from promptls.semantic.flow.use import Use
 from promptls.semantic.flow.uses import METHOD_SHAPES
-from promptls.semantic.names.scopes import GLOBALS, INJECTED
+from promptls.semantic.names.scopes import GLOBALS, IMPLIED, INJECTED
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, chunk_fact
 from promptls.syntax.facts import summary, union
@@ -177,7 +177,7 @@ class _Reader:
 KeyPath: TypeAlias = tuple[str | paths.Each, ...]
 """The path from an input to a value; an element by index is treated like any element."""
 
-_NO_INPUTS: Final = GLOBALS | INJECTED | {"self", "loop", "caller", "varargs", "kwargs"}
+_NO_INPUTS: Final = GLOBALS | INJECTED | IMPLIED
 
 
 class KeyRead(NamedTuple):

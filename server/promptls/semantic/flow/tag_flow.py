@@ -26,6 +26,7 @@ from promptls.semantic.flow.paths import (
     with_optional_end,
 )
 from promptls.semantic.flow.uses import LIST, MAPPING, SCALAR, ExpressionUses
+from promptls.semantic.names.scopes import BODY_NAMES
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.jinja.nodes import (
@@ -40,9 +41,6 @@ from promptls.syntax.jinja.nodes import (
 )
 from promptls.syntax.jinja.scanner import Tag
 from promptls.syntax.jinja.statements import parse_tag
-
-_IMPLIED: Final = {"macro": ("caller", "varargs", "kwargs"), "block": ("super",)}
-"""The names that Jinja itself binds in a block."""
 
 
 class TagReader:
@@ -169,7 +167,7 @@ class TagReader:
         owner = statement.name if statement.keyword == "macro" else self._text
         for index, item in enumerate(statement.parameters):
             yield use.Bind(item.name, (Step(MacroParameter(owner, index, item.name).root),) if owner else ())
-        for name in _IMPLIED.get(statement.keyword, ()):
+        for name in BODY_NAMES.get(statement.keyword, ()):
             yield use.Bind(name, (Step(caller_root(owner)),) if name == "caller" and owner else ())
 
 

@@ -11,7 +11,6 @@ from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, chunk_fact
 from promptls.syntax.facts import file_fact, placed_fact, summary, union
 from promptls.syntax.jinja.blocks import BlockTag, match_tags
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
-from promptls.syntax.source import Source
 from promptls.text.positions import NOWHERE, Span
 
 
@@ -149,8 +148,8 @@ class FileNames:
 
     @property
     @placed_fact
-    def _late(self) -> scopes.Bound:
-        """The bindings at the end of the file."""
+    def bound_at_end(self) -> scopes.Bound:
+        """The bindings at the end of the file, outside of all blocks."""
         resolver = scopes.Resolver()
         for located in self._root.placed():
             pass_outline(resolver, located.chunk, located.start)
@@ -163,11 +162,6 @@ class FileNames:
         Constants of other languages, such as `null`, are not included.
         """
         return _input_names(self._root)
-
-    @property
-    def bound_at_end(self) -> scopes.Bound:
-        """The bindings at the end of the file, outside of all blocks."""
-        return self._late
 
     @property
     def read_names(self) -> frozenset[str]:
@@ -183,10 +177,14 @@ class FileNames:
         """Return the names that are bound in a certain way anywhere in the file, as in `bindings_of`."""
         return _bound_names(self._root).get(kind, frozenset())
 
+    def bound_otherwise(self, *kinds: str) -> frozenset[str]:
+        """Return the names that are bound anywhere in the file in other ways than these."""
+        return union([names for kind, names in _bound_names(self._root).items() if kind not in kinds])
+
     @property
     def all_bound_names(self) -> frozenset[str]:
         """The names that are bound anywhere, in any way."""
-        return union(list(_bound_names(self._root).values()))
+        return self.bound_otherwise()
 
     def references_of(self, name: str) -> Iterator[scopes.NameReference]:
         """Yield the references of a variable, in order."""
@@ -231,7 +229,7 @@ class FileNames:
 
     def _resolver(self) -> scopes.Resolver:
         """Return the scopes at the beginning of the file; only macros refer to later bindings."""
-        return scopes.Resolver(self._late if _has_macros(self._root) else None)
+        return scopes.Resolver(self.bound_at_end if _has_macros(self._root) else None)
 
     def scopes_at(self, offset: int) -> tuple[scopes.Resolver, Located]:
         """Return the scopes at the beginning of the chunk that contains `offset`, and the chunk."""
@@ -294,11 +292,6 @@ class FileNames:
             for located in self._root.where(_bound_names)
             for binding in chunk_bindings(located.chunk)
         )
-
-
-def file_names(source: Source) -> FileNames:
-    """Return every reference and binding of the file, resolved."""
-    return FileNames(source.root)
 
 
 @chunk_fact

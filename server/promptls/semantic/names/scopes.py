@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from promptls.dialects.prompt_poet.vocabulary import RESERVED_INPUTS
 from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.jinja.builtins import FUNCTIONS
 from promptls.syntax.jinja.nodes import Attribute, Call, Expression, Name, Statement, children, names_in
 from promptls.syntax.jinja.statements import parse_tag
 from promptls.text.positions import Span
 
-_BODY_NAMES: Final = {"for": ("loop",), "macro": ("caller", "varargs", "kwargs"), "block": ("super",)}
+BODY_NAMES: Final = {"for": ("loop",), "macro": ("caller", "varargs", "kwargs"), "block": ("super",)}
+"""The names that Jinja itself binds in the body of a block."""
+IMPLIED: Final = frozenset[str]().union(*BODY_NAMES.values())
 
 ISOLATED: Final = "isolated"
 """The detail of a block that does not see the variables of the blocks around it."""
@@ -72,7 +76,7 @@ def _statement_events(statement: Statement) -> Iterator[NameEvent]:
     if statement.opens_block:
         own = () if keyword == "set" else targets
         parameters = tuple((item.name, item.span, "parameter") for item in statement.parameters)
-        implied = tuple((name, Span(0, 0), "implied") for name in _BODY_NAMES.get(keyword, ()))
+        implied = tuple((name, Span(0, 0), "implied") for name in BODY_NAMES.get(keyword, ()))
         detail = ISOLATED if keyword == "block" and not statement.is_scoped else ""
         yield NameEvent("open", keyword, statement.keyword_span, detail, (*own, *parameters, *implied))
     yield from _reads_inside(statement)
@@ -113,9 +117,9 @@ def _reads(expression: Expression, how: str = "") -> Iterator[NameEvent]:
             yield from _reads(child)
 
 
-GLOBALS: Final = frozenset({"range", "dict", "lipsum", "cycler", "joiner", "namespace", "self"})
+GLOBALS: Final = frozenset({*FUNCTIONS, "self"})
 """Names that Jinja itself provides."""
-INJECTED: Final = frozenset({"escape_special_characters", "token_limit"})
+INJECTED: Final = frozenset(RESERVED_INPUTS)
 """Names that Prompt Poet adds to the data."""
 _SCOPES: Final = frozenset({"for", "macro", "call", "filter", "with", "set", "block"})
 

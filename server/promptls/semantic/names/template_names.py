@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 from promptls.semantic.flow.paths import path_of
 from promptls.semantic.flow.shapes import known_constants
 from promptls.semantic.names.mentions import TemplateReference, choices
-from promptls.semantic.names.scopes import Binding, NameReference
+from promptls.semantic.names.scopes import BINDING_KINDS, Binding, NameReference
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import SOMETIMES, Need
 from promptls.syntax.chunk import Chunk
@@ -35,7 +35,6 @@ def statement_at(template: Template, offset: int) -> Statement | None:
     return found[0] if found is not None else None
 
 
-_KINDS: Final = ("set", "for", "with", "parameter", "macro", "import")
 _ASKING: Final = frozenset({"if", "elif"})
 _MAX: Final = 50
 _DEEPEST: Final = 4
@@ -228,7 +227,7 @@ class _Reader:
         names = self._template.names
         bound = (
             each
-            for kind in _KINDS
+            for kind in BINDING_KINDS
             if nearest.name in names.bound_names(kind)
             for each in names.bindings_of(kind)
             if each.name == nearest.name

@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from promptls.semantic.names.file_names import outline, pass_outline
 from promptls.semantic.names.mentions import TemplateReference, template_references
-from promptls.semantic.names.scopes import BINDING_KINDS, Binding, NameEvent, Resolver, chunk_events
+from promptls.semantic.names.scopes import Binding, NameEvent, Resolver, chunk_events
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk, Piece, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.text.positions import Span
-
-IMPLIED: Final = frozenset({"loop", "caller", "varargs", "kwargs", "super"})
-"""Names that Jinja binds in a block."""
 
 
 class VariableReference(NamedTuple):
@@ -62,121 +58,9 @@ has_references: Final = summary(lambda chunk: bool(template_references(chunk)), 
 """Whether a piece names another template."""
 
 
-@chunk_fact
-def chunk_reads(chunk: Chunk) -> dict[str, tuple[Span, ...]]:
-    """Return where the chunk reads each name."""
-    found: dict[str, list[Span]] = {}
-    for event in chunk_events(chunk):
-        if event.action == "read":
-            found.setdefault(event.name, []).append(event.span)
-    return {name: tuple(places) for name, places in found.items()}
-
-
 def may_use(piece: Piece, name: str) -> bool:
     """Return whether a piece reads or binds the name, or names files that may see it."""
     return name in mentions(piece) or has_references(piece)
-
-
-_OF_FILES = frozenset({"set", "macro", "import"})
-"""Ways of binding that may bind for the whole file."""
-
-
-def is_never_bound(template: Template, name: str) -> bool:
-    """Return whether the name is an input everywhere in the file."""
-    return name not in IMPLIED and not any(name in template.names.bound_names(kind) for kind in BINDING_KINDS)
-
-
-def never_bound(template: Template, name: str) -> tuple[Variable, ...]:
-    """Return the input of a name that the file never binds; empty if nothing reads or sees it."""
-    references: list[VariableReference] = []
-    seen_by: list[TemplateReference] = []
-    for located in template.source.root.where(lambda piece: may_use(piece, name)):
-        references += [
-            VariableReference(span.shifted(located.start), None)
-            for span in chunk_reads(located.chunk).get(name, ())
-        ]
-        seen_by += [
-            reference._replace(span=reference.span.shifted(located.start))
-            for reference in template_references(located.chunk)
-        ]
-    if not references and not seen_by:
-        return ()
-    return (
-        Variable(
-            name, (), tuple(references), tuple(seen_by), is_input=True, is_exported=False, is_implied=False
-        ),
-    )
-
-
-def only_binding(template: Template, name: str) -> Binding | None:
-    """Return the only binding of a name, if it is outside of all blocks and before all references."""
-    kinds = [kind for kind in BINDING_KINDS if name in template.names.bound_names(kind)]
-    if name in IMPLIED or len(kinds) != 1 or kinds[0] not in _OF_FILES:
-        return None
-    found = [binding for binding in template.names.bindings_of(kinds[0]) if binding.name == name]
-    if len(found) != 1 or not _is_outside_blocks(template, found[0]):
-        return None
-    # `{% set x = x | trim %}` reads before it binds, although the reference is further right.
-    for located in template.source.root.where(lambda piece: name in mentions(piece)):
-        for event in chunk_events(located.chunk):
-            if event.name == name and event.action in {"read", "bind"}:
-                return found[0] if event.action == "bind" else None
-    return None
-
-
-def _is_outside_blocks(template: Template, binding: Binding) -> bool:
-    resolver, located = template.names.scopes_at(binding.span.start)
-    for event in chunk_events(located.chunk):
-        if event.action == "bind" and event.span.shifted(located.start) == binding.span:
-            return not resolver.blocks
-        if event.action != "read":
-            resolver.pass_event(event, located.start)
-    return False
-
-
-def bound_once(template: Template, binding: Binding) -> tuple[Variable, ...]:
-    """Return the variable of a name's only binding, and the input of that name before it."""
-    references: list[VariableReference] = []
-    after: list[TemplateReference] = []
-    before: list[TemplateReference] = []
-    for located in template.source.root.where(lambda piece: may_use(piece, binding.name)):
-        references += [
-            VariableReference(span.shifted(located.start), binding)
-            for span in chunk_reads(located.chunk).get(binding.name, ())
-        ]
-        for reference in template_references(located.chunk):
-            placed = reference._replace(span=reference.span.shifted(located.start))
-            sees = placed.keyword == "extends" or placed.span.start > binding.span.start
-            (after if sees else before).append(placed)
-    name = binding.name
-    found = Variable(
-        name, (binding,), tuple(references), tuple(after), is_input=False, is_exported=True, is_implied=False
-    )
-    claimed = Variable(name, (), (), tuple(before), is_input=True, is_exported=False, is_implied=False)
-    return (found, claimed) if before else (found,)
-
-
-def is_plain(chunk: Chunk, name: str, resolver: Resolver) -> bool:
-    """Return whether the name has one meaning in the whole chunk; `resolver` is at its beginning."""
-    if name not in _plain_reads(chunk):
-        return False
-    is_free = all(name not in scope.bound for scope in resolver.scopes)
-    return is_free or not any(isinstance(step, NameEvent) for step in outline(chunk))
-
-
-@chunk_fact
-def _plain_reads(chunk: Chunk) -> dict[str, tuple[Span, ...]]:
-    """Return where the chunk reads the names that it does not bind.
-
-    Empty for chunks that must be resolved step by step.
-    """
-    events = chunk_events(chunk)
-    has_macro = any(event.action == "open" and event.name == "macro" for event in events)
-    if has_macro or template_references(chunk):
-        return {}
-    bound = {event.name for event in events if event.action == "bind"}
-    bound.update(name for event in events for name, _, _ in event.bound)
-    return {name: places for name, places in chunk_reads(chunk).items() if name not in bound}
 
 
 @chunk_fact
@@ -249,13 +133,6 @@ class VariableGroups:
             resolver.pass_event(step, start)
             self._bound(step, start, resolver)
 
-    def take_references(self, chunk: Chunk, start: int, resolver: Resolver) -> None:
-        """Process a chunk in which the name has one meaning."""
-        group = self._seen(resolver)
-        binding = resolver.meaning(self._name)[0]
-        for span in _plain_reads(chunk)[self._name]:
-            group.references.append(VariableReference(span.shifted(start), binding))
-
     def finish(self, resolver: Resolver) -> None:
         """Make the bindings at the end of the file visible to parent templates."""
         for reference in self._inherited:
@@ -316,10 +193,6 @@ class VariableGroups:
         return found[0].representative()
 
 
-_OF_BLOCKS: Final = frozenset({"for", "with", "parameter"})
-"""Ways of binding that are local to a block."""
-
-
 class NamePlace(NamedTuple):
     """A variable's name in the text."""
 
@@ -363,18 +236,9 @@ def variables_named(template: Template, name: str) -> tuple[Variable, ...]:
 
     Includes one that is neither bound nor read in the file, but seen by other files.
     """
-    if is_never_bound(template, name):
-        return never_bound(template, name)
-    only = only_binding(template, name)
-    if only is not None:
-        return bound_once(template, only)
     groups = VariableGroups(name)
     resolver = None
     for located, resolver in template.names.scopes_where(lambda piece: may_use(piece, name)):
-        if is_plain(located.chunk, name, resolver):
-            groups.take_references(located.chunk, located.start, resolver)
-            pass_outline(resolver, located.chunk, located.start)
-            continue
         for step in chunk_steps(located.chunk):
             groups.take(step, located.start, resolver)
     if resolver is not None:
@@ -391,44 +255,6 @@ def _first_place(variable: Variable) -> Span:
 def variable_at(template: Template, place: NamePlace) -> Variable | None:
     """Return the variable at a position returned by `name_at`."""
     return next((each for each in variables_named(template, place.name) if each.holds(place.span)), None)
-
-
-def variable_around(template: Template, place: NamePlace) -> Variable | None:
-    """Return the same as `variable_at`, without reading the rest of the file if a block binds the name."""
-    binding = _bound_around(template, place)
-    if binding is None:
-        return variable_at(template, place)
-    groups = VariableGroups(place.name)
-    resolver, located = template.names.scopes_at(binding.span.start)
-    scope: object = None
-    for each in template.source.root.placed(located.index):
-        for step in chunk_steps(each.chunk):
-            groups.take(step, each.start, resolver)
-            if scope is None and _binds(step, binding.span.shifted(-each.start)):
-                scope = resolver.scopes[-1]
-        if scope not in resolver.scopes:
-            break
-    found = (each for each in groups.variables() if each.holds(place.span))
-    return next(found, None)
-
-
-def _bound_around(template: Template, place: NamePlace) -> Binding | None:
-    """Return the binding that a position is or certainly refers to, if it is local to a block."""
-    for reference in template.names.references_in(place.span.start):
-        if reference.span == place.span:
-            binding = reference.binding
-            is_of_block = binding is not None and binding.kind in _OF_BLOCKS
-            return binding if reference.certain and is_of_block else None
-    located = template.source.located(place.span.start)
-    for event in chunk_events(located.chunk):
-        for name, span, kind in event.bound:
-            if kind in _OF_BLOCKS and span.shifted(located.start) == place.span:
-                return Binding(name, place.span, kind)
-    return None
-
-
-def _binds(step: NameEvent | TemplateReference, span: Span) -> bool:
-    return isinstance(step, NameEvent) and any(bound == span for _, bound, _ in step.bound)
 
 
 def input_variable(template: Template, name: str) -> Variable | None:

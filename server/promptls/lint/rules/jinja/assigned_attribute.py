@@ -33,9 +33,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.namespaces import OTHER_BINDINGS
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, rule
-from promptls.semantic.names.scopes import Binding
+from promptls.semantic.names.scopes import BINDING_KINDS, Binding
 from promptls.semantic.names.template_names import statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import items_in, summary, union
@@ -89,7 +88,7 @@ def _uncalled(file: File, assigned: frozenset[str]) -> Iterator[Finding]:
 def _values(file: File, name: str) -> tuple[tuple[Expression, int], ...] | None:
     """Return the values of a name in the file, with their tags' offsets; None if one may be a namespace."""
     file_names = file.template.names
-    if any(name in file_names.bound_names(kind) for kind in OTHER_BINDINGS):
+    if name in file_names.bound_otherwise("set"):
         return None
     if name not in file_names.bound_names("set"):
         return None  # a file that includes this one may pass it a namespace
@@ -106,7 +105,7 @@ def _values(file: File, name: str) -> tuple[tuple[Expression, int], ...] | None:
 def _is_of_data(file: File, name: str) -> bool:
     """Return whether a name is an input that is declared as JSON data, or an item of one."""
     names = file.template.names
-    kinds = [kind for kind in ("set", *OTHER_BINDINGS) if name in names.bound_names(kind)]
+    kinds = [kind for kind in BINDING_KINDS if name in names.bound_names(kind)]
     if not kinds:
         return name in _declared_as_data(file) & names.input_names
     if kinds != ["for"]:

@@ -45,7 +45,7 @@ from typing import Any, Final, NamedTuple
 from promptls.lint.analysis.literal_types import LiteralTypes
 from promptls.lint.analysis.sampled_values import sampled_schemas
 from promptls.lint.rule import JINJA_KINDS, PARTS_KINDS, Edit, File, Finding, Fix, each_chunk_given, rule
-from promptls.semantic.names.scopes import BINDING_KINDS, GLOBALS
+from promptls.semantic.names.scopes import GLOBALS
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.parts import chunk_contents, tags_in
 from promptls.semantic.printed_inputs import PrintedInput, no_inputs, printed_inputs, schema_at
@@ -147,7 +147,7 @@ def _structures(file: File) -> _Structures:
 def _elements(file: File, inputs: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return the schemas of the printed variables of loops over inputs, which contain whole parts."""
     names = file.template.names
-    others = union([names.bound_names(kind) for kind in BINDING_KINDS if kind != "for"]) | names.input_names
+    others = names.bound_otherwise("for") | names.input_names
     loops = (names.bound_names("for") & _printed_roots(file.chunks)) - others if inputs else frozenset()
     found: dict[str, list[dict[str, Any]]] = {}
     for binding in names.bindings_of("for") if loops else ():
@@ -217,7 +217,7 @@ def _printed_results(file: File) -> Iterator[Finding]:
         value = statement.first if statement is not None else None
         if isinstance(value, Call) and isinstance(value.function, Name) and value.function.name in makers:
             made[binding.name] = value.function.name
-    others = union([names.bound_names(kind) for kind in BINDING_KINDS if kind != "set"]) | names.input_names
+    others = names.bound_otherwise("set") | names.input_names
     for located in file.chunks.placed() if makers else ():
         printed = [(maker, span) for maker, span in _made(located.chunk) if maker in makers]
         printed += [

@@ -248,7 +248,7 @@ def _after_blocks(file: File, misspelled: frozenset[str]) -> Iterator[Finding]:
         return
     given = given_names(file)
     for kind, bound in kinds.items():
-        others = union([names.bound_names(each) for each in BINDING_KINDS if each != kind])
+        others = names.bound_otherwise(kind)
         for name in sorted(bound - others - given):
             bindings = [each for each in names.bindings_of(kind) if each.name == name]
             references = names.free_references_of(name)

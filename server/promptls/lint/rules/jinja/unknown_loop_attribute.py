@@ -42,7 +42,6 @@ from typing import Final
 from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk, rule
-from promptls.semantic.names.scopes import BINDING_KINDS
 from promptls.semantic.names.template_names import placed_statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import items_in, summary, union
@@ -78,7 +77,7 @@ def unknown_loop_attribute(file: File) -> Iterator[Finding]:
     if not _unknown(root):
         return
     file_names = file.template.names
-    is_ambiguous = "loop" in union([file_names.bound_names(kind) for kind in BINDING_KINDS])
+    is_ambiguous = "loop" in file_names.all_bound_names
     for located, resolver in file_names.scopes_where(_unknown):
         loops = {
             reference.span.start

@@ -56,7 +56,6 @@ from markupsafe import Markup
 
 from promptls.lint.analysis.callees import (
     Callee,
-    bound_names,
     called_names,
     callees_of,
     chunk_calls,
@@ -164,7 +163,7 @@ def wrong_arguments(file: File) -> Iterator[Finding]:
 
 def _names_of_functions(file: File) -> frozenset[str]:
     """Return the functions of Jinja whose names the file and its callers use for nothing else."""
-    return frozenset(_OWN) - bound_names(file.template.names) - given_names(file)
+    return frozenset(_OWN) - file.template.names.all_bound_names - given_names(file)
 
 
 @each_chunk_given(_names_of_functions)
@@ -185,7 +184,7 @@ _ESCAPE: Final = "escape_special_characters"
 
 def _wrong_types(file: File) -> Iterator[Finding]:
     """Yield the numbers and lists that `escape_special_characters` gets, and the lists that `range` gets."""
-    called = called_names(file.chunks) & {_ESCAPE, "range"} - bound_names(file.template.names)
+    called = called_names(file.chunks) & {_ESCAPE, "range"} - file.template.names.all_bound_names
     if not called:
         return
     types = LiteralTypes(file)
@@ -498,7 +497,7 @@ def _indented_twice(chunk: Chunk, start: int, node: Filter, first: Expression | 
 def _callees(file: File) -> dict[str, Callee]:
     """Return the callees of the names that the file calls, if each has a single meaning in the whole file."""
     names_called = called_names(file.template.source.root)
-    own = names_called & _OWN.keys() - bound_names(file.template.names)
+    own = names_called & _OWN.keys() - file.template.names.all_bound_names
     return {**callees_of(file, names_called), **{name: Callee(_OWN[name]) for name in own}}
 
 

@@ -65,7 +65,6 @@ from promptls.rendering.samples import Sample
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.template import Template
-from promptls.syntax.facts import union
 from promptls.syntax.jinja.nodes import Name, walk
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.source import NAMING
@@ -133,8 +132,7 @@ def _reads_no_input(file: File, span: Span) -> bool:
 def _constants(file: File) -> frozenset[str]:
     """Return the variables that are only set, and to values that read nothing."""
     names = file.template.names
-    kinds = ("for", "with", "parameter", "macro", "import")
-    found = names.bound_names("set") - union([names.bound_names(kind) for kind in kinds])
+    found = names.bound_names("set") - names.bound_otherwise("set")
     for binding in names.bindings_of("set"):
         statement = statement_at(file.template, binding.span.start)
         expressions = statement.expressions if statement is not None else ()
