@@ -111,22 +111,9 @@ def narrow_shape(shape: Shape, path: Path, kind: ShapeKind) -> Shape:
                 found.setdefault(kind, Shape(kind))
         if kind in {"text", "mapping"}:
             found = {other: each for other, each in found.items() if other not in _GONE_THROUGH}
-        return union_of(
-            found.values(),
-            optional=shape.optional,
-            tested=shape.tested,
-            needed=shape.needed,
-            refuses_null=shape.refuses_null,
-        )
+        return union_of(found.values(), shape)
     if shape.kind == "union":
-        inside = [narrow_shape(each, path, kind) for each in shape.alternatives]
-        return union_of(
-            inside,
-            optional=shape.optional,
-            tested=shape.tested,
-            needed=shape.needed,
-            refuses_null=shape.refuses_null,
-        )
+        return union_of((narrow_shape(each, path, kind) for each in shape.alternatives), shape)
     step = path[0].key
     if isinstance(step, str):
         if shape.kind != "mapping":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -320,20 +321,14 @@ def declared_over(declared: Shape, used: Shape) -> Shape:
 
     `used` is normalized. The alternatives of a declared union are completed by the uses of their kind.
     """
-    optional = declared.optional or used.optional
+    if declared.kind == "any":
+        return Shape("any", optional=declared.optional or used.optional)
     if declared.kind == "unknown":
         filled = [_fill(each, each) for each in alternatives_of(used)]
-    elif declared.kind == "any":
-        return Shape("any", optional=optional)
     else:
         filled = [_fill(each, used.alternative(each.kind) or UNKNOWN) for each in alternatives_of(declared)]
-    return union_of(
-        filled,
-        optional=optional,
-        tested=used.tested,
-        needed=NOWHERE if declared.optional else used.needed,
-        refuses_null=used.refuses_null and not declared.optional,
-    )
+    optional = replace(used, optional=True, needed=NOWHERE, refuses_null=False)
+    return union_of(filled, optional if declared.optional else used)
 
 
 def _fill(declared: Shape, used: Shape) -> Shape:
@@ -370,7 +365,7 @@ def shape_of_schema(schema: Any, *, optional: bool = False) -> Shape:
         kinds = {"list"}
     if kinds == SCALARS - {"scalar"}:
         kinds = {"scalar"}
-    return union_of([_of_kind(kind, schema) for kind in kinds], optional=optional)
+    return union_of([_of_kind(kind, schema) for kind in kinds], Shape(optional=optional))
 
 
 def _of_choices(choices: list[Any], *, optional: bool) -> Shape:
@@ -385,7 +380,7 @@ def _of_choices(choices: list[Any], *, optional: bool) -> Shape:
             return Shape(optional=optional)
         optional = optional or shape.optional
         found = merged_both(found, shape)
-    return union_of(alternatives_of(found or UNKNOWN), optional=optional)
+    return union_of(alternatives_of(found or UNKNOWN), Shape(optional=optional))
 
 
 def _of_kind(kind: ShapeKind, schema: Mapping[str, Any]) -> Shape:

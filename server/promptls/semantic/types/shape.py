@@ -18,11 +18,6 @@ _SINGULARS: Final = {
 _MAX_KEYS: Final = 8
 
 
-def describe_shape(shape: Shape) -> str:
-    """Return a description of a value of this shape."""
-    return _describe(shape, plural=False)
-
-
 def _describe(shape: Shape, *, plural: bool) -> str:
     if shape.kind == "union":
         *first, last = [_describe(each, plural=plural) for each in shape.alternatives]
@@ -138,7 +133,7 @@ class Shape:
     @property
     def description(self) -> str:
         """The shape as displayed to users: `list of mappings with author, content`."""
-        return describe_shape(self)
+        return _describe(self, plural=False)
 
 
 UNKNOWN: Final = Shape()
@@ -157,41 +152,33 @@ def alternatives_of(shape: Shape) -> tuple[Shape, ...]:
     return () if shape.kind == "unknown" else (shape,)
 
 
-def union_of(
-    shapes: Iterable[Shape],
-    *,
-    optional: bool,
-    tested: frozenset[str] = _UNTESTED,
-    needed: frozenset[Clause] = NOWHERE,
-    refuses_null: bool = False,
-) -> Shape:
-    """Return the shape of a value that has one of some shapes, each of a different kind."""
-    ordered = sorted(shapes, key=lambda each: _ORDER[each.kind])
-    if not ordered:
-        return Shape(optional=optional, tested=tested, needed=needed, refuses_null=refuses_null)
-    plain = [
-        each
-        if _is_plain(each)
-        else replace(each, optional=False, tested=_UNTESTED, needed=NOWHERE, refuses_null=False)
-        for each in ordered
-    ]
+def union_of(shapes: Iterable[Shape], around: Shape) -> Shape:
+    """Return the shape of a value that has one of some shapes, each of a different kind.
+
+    It is `optional`, `tested`, `needed` and `refuses_null` as `around` is.
+    """
+    plain = [_like(each, UNKNOWN) for each in sorted(shapes, key=lambda each: _ORDER[each.kind])]
     if len(plain) == 1:
-        only = plain[0]
-        if not optional and not tested and not refuses_null:
-            return only
-        return replace(only, optional=optional, tested=tested, needed=needed, refuses_null=refuses_null)
-    return Shape(
-        "union",
-        optional=optional,
-        alternatives=tuple(plain),
-        tested=tested,
-        needed=needed,
-        refuses_null=refuses_null,
+        return _like(plain[0], around)
+    return _like(Shape("union", alternatives=tuple(plain)) if plain else UNKNOWN, around)
+
+
+def _like(shape: Shape, other: Shape) -> Shape:
+    """Return the shape, `optional`, `tested`, `needed` and `refuses_null` as the other one is."""
+    if (shape.optional, shape.tested, shape.needed, shape.refuses_null) == (
+        other.optional,
+        other.tested,
+        other.needed,
+        other.refuses_null,
+    ):
+        return shape
+    return replace(
+        shape,
+        optional=other.optional,
+        tested=other.tested,
+        needed=other.needed,
+        refuses_null=other.refuses_null,
     )
-
-
-def _is_plain(shape: Shape) -> bool:
-    return not shape.optional and not shape.tested and not shape.refuses_null
 
 
 def keys_of(shape: Shape) -> tuple[tuple[str, Shape], ...]:
@@ -211,29 +198,27 @@ def merge_shapes(first: Shape, second: Shape) -> Shape:
     """Return the combination of two uses of a value: what is known of each kind, side by side."""
     if first is second or first == second:
         return first
+    is_any = first.kind == "any" or second.kind == "any"
     optional = first.optional and second.optional
-    needed = first.needed | second.needed if optional and (first.needed or second.needed) else NOWHERE
-    refuses_null = first.refuses_null or second.refuses_null
-    if first.kind == "any" or second.kind == "any":
-        return Shape("any", optional=optional, needed=needed, refuses_null=refuses_null)
-    tested = first.tested | second.tested if first.tested or second.tested else _UNTESTED
+    around = Shape(
+        "any" if is_any else "unknown",
+        optional=optional,
+        tested=_UNTESTED if is_any else first.tested | second.tested,
+        needed=first.needed | second.needed if optional else NOWHERE,
+        refuses_null=first.refuses_null or second.refuses_null,
+    )
+    if is_any:
+        return around
     if first.kind == second.kind and first.kind != "union":
-        return _merged_kind(
-            first, second, optional=optional, tested=tested, needed=needed, refuses_null=refuses_null
-        )
+        return _like(_merged_kind(first, second), around)
     for known, other in ((first, second), (second, first)):
         if other.kind == "unknown":
-            around = (known.optional, known.tested, known.needed, known.refuses_null)
-            if around == (optional, tested, needed, refuses_null):
-                return known
-            return replace(known, optional=optional, tested=tested, needed=needed, refuses_null=refuses_null)
+            return _like(known, around)
     found = {each.kind: each for each in alternatives_of(first)}
     for each in alternatives_of(second):
         own = found.get(each.kind)
         found[each.kind] = each if own is None else _merged_kind(own, each)
-    return union_of(
-        found.values(), optional=optional, tested=tested, needed=needed, refuses_null=refuses_null
-    )
+    return union_of(found.values(), around)
 
 
 def merged_all(shapes: Sequence[Shape]) -> Shape:
@@ -244,15 +229,7 @@ def merged_all(shapes: Sequence[Shape]) -> Shape:
     return shapes[0]
 
 
-def _merged_kind(
-    first: Shape,
-    second: Shape,
-    *,
-    optional: bool = False,
-    tested: frozenset[str] = _UNTESTED,
-    needed: frozenset[Clause] = NOWHERE,
-    refuses_null: bool = False,
-) -> Shape:
+def _merged_kind(first: Shape, second: Shape) -> Shape:
     """Return the combination of two uses as the same kind."""
     keys = first.keys
     if second.keys and second.keys != keys:
@@ -260,16 +237,8 @@ def _merged_kind(
         for name, shape in second.keys:
             by_name[name] = merge_shapes(by_name[name], shape) if name in by_name else shape
         keys = tuple(sorted(by_name.items()))
-    return Shape(
-        first.kind,
-        keys=keys,
-        element=merged_both(first.element, second.element),
-        arguments=_merged_arguments(first.arguments, second.arguments),
-        optional=optional,
-        tested=tested,
-        needed=needed,
-        refuses_null=refuses_null,
-    )
+    element = merged_both(first.element, second.element)
+    return Shape(first.kind, keys, element, _merged_arguments(first.arguments, second.arguments))
 
 
 def merged_both(first: Shape | None, second: Shape | None) -> Shape | None:
@@ -401,13 +370,7 @@ def normalize(shape: Shape) -> Shape:
     tested = shape.tested
     weak = [kind for kind in _POSSIBLE_KINDS if found.pop(kind, None) is not None]
     if ELSE in tested and found.keys() <= tested:
-        return Shape(
-            "any",
-            optional=shape.optional,
-            tested=tested,
-            needed=shape.needed,
-            refuses_null=shape.refuses_null,
-        )
+        return _like(Shape("any"), shape)
     if "scalar" in found and tested:
         found = {kind: each for kind, each in found.items() if kind == "scalar" or kind not in SCALARS}
     elif len(found) > 1:
@@ -421,13 +384,7 @@ def normalize(shape: Shape) -> Shape:
                 each: Shape(each) for each in (("text",) if "scalar" in found else _POSSIBLE_KINDS[kind])
             }
             found.pop("scalar", None)
-    return union_of(
-        found.values(),
-        optional=shape.optional,
-        tested=tested,
-        needed=shape.needed,
-        refuses_null=shape.refuses_null,
-    )
+    return union_of(found.values(), replace(shape, tested=tested))
 
 
 def _settled_inside(shape: Shape) -> Shape:
