@@ -44,10 +44,6 @@ class Projection:
             return 0
         return min(self.origins[index] + offset - self.starts[index], self.ends[index])
 
-    def origin_end(self, offset: int) -> int:
-        """Return the offset in the chunk after the character that ends at `offset` in the projection."""
-        return self.origin(offset - 1) + 1 if offset > 0 else self.origin(offset)
-
 
 class _Skip(NamedTuple):
     until: int
@@ -240,19 +236,9 @@ def _skipped(chunk: Chunk, choices: Mapping[int, int]) -> dict[int, _Skip]:
     return skipped
 
 
-def text_span(projection: Projection, start: int, end: int) -> Span:
-    """Return the span in the chunk of a range of the projection."""
-    origin = projection.origin(start)
-    return Span(origin, max(origin, projection.origin_end(end)))
-
-
 def span_map(projection: Projection) -> Callable[[int, int], Span]:
-    """Return a function that maps spans of the projection's YAML back to the chunk."""
-    text, starts, origins, ends = projection.text, projection.starts, projection.origins, projection.ends
-
-    def origin(offset: int) -> int:
-        number = bisect_right(starts, offset) - 1
-        return min(origins[number] + offset - starts[number], ends[number]) if number >= 0 else 0
+    """Return a function that maps spans of the projection to the chunk, without white space at the end."""
+    text, origin = projection.text, projection.origin
 
     def span(start: int, end: int) -> Span:
         if end > start and text[end - 1 : end].isspace():

@@ -9,11 +9,23 @@ import re
 from collections.abc import Callable
 from enum import Enum
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from promptls.facts import current, unrecorded
-from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, Role, cut, join_chunks, set_fact, text_of
+from promptls.syntax.chunk import (
+    Chunk,
+    ChunkList,
+    Located,
+    Piece,
+    Role,
+    chunk_fact,
+    cut,
+    fact_values,
+    join_chunks,
+    set_fact,
+    text_of,
+)
 from promptls.syntax.cutting import (
     ANCHOR,
     cut_json,
@@ -24,7 +36,7 @@ from promptls.syntax.cutting import (
     share_chunks,
     spans_blocks,
 )
-from promptls.syntax.facts import placed_fact, summary
+from promptls.syntax.facts import file_fact, placed_fact, summary
 from promptls.syntax.jinja.blocks import block_tags
 from promptls.syntax.jinja.problems import keyword_of
 from promptls.syntax.jinja.scanner import Tag, tag_after_edit
@@ -68,48 +80,38 @@ def refusal_of(root: ChunkList) -> Refusal | None:
     if _unclosed(root) > MAX_UNCLOSED_TAGS:
         message = f"more than {MAX_UNCLOSED_TAGS} tags are not closed, from this one on"
         return Refusal(_first(root, _unclosed, _is_unclosed), f"{message}: the file is not analyzed")
-    if _nesting(root).rise > MAX_OPEN_BLOCKS:
+    if (index := _too_deep(root)) is not None:
+        steps = (
+            tag.span.shifted(located.start)
+            for located in root.placed()
+            for tag in block_tags(located.chunk)
+            if tag.action in _STEPS
+        )
         message = f"more than {MAX_OPEN_BLOCKS} blocks are open here"
-        return Refusal(_too_deep(root), f"{message}: the file is not analyzed")
+        return Refusal(next(islice(steps, index, None)), f"{message}: the file is not analyzed")
     if _references(root) > MAX_REFERENCES:
         message = f"more than {MAX_REFERENCES} tags name other templates, from this one on"
         return Refusal(_first(root, _references, _is_reference), f"{message}: the file is not analyzed")
     return None
 
 
-class _Nesting(NamedTuple):
-    """How the number of open blocks changes in a piece.
-
-    `total` is the change from its start to its end, `lowest` and `highest` are the extremes in between, and
-    `rise` is the largest increase from one position to a later one.
-    """
-
-    total: int
-    lowest: int
-    highest: int
-    rise: int
-
-
-def _nesting_of(chunk: Chunk) -> _Nesting:
-    total = lowest = highest = rise = 0
-    for tag in block_tags(chunk):
-        total += _STEPS.get(tag.action, 0)
-        lowest, highest = min(lowest, total), max(highest, total)
-        rise = max(rise, total - lowest)
-    return _Nesting(total, lowest, highest, rise)
-
-
-def _join(pieces: list[_Nesting]) -> _Nesting:
-    total = lowest = highest = rise = 0
-    for piece in pieces:
-        rise = max(rise, piece.rise, total + piece.highest - lowest)
-        lowest, highest = min(lowest, total + piece.lowest), max(highest, total + piece.highest)
-        total += piece.total
-    return _Nesting(total, lowest, highest, rise)
-
-
 _STEPS: Final = {"open": 1, "close": -1}
-_nesting: Final = summary(_nesting_of, _join)
+"""How tags change the number of open blocks."""
+_steps: Final = chunk_fact(
+    lambda chunk: tuple([_STEPS[tag.action] for tag in block_tags(chunk) if tag.action in _STEPS])
+)
+
+
+@file_fact
+def _too_deep(chunks: ChunkList) -> int | None:
+    """Return the index, among the tags that open or close blocks, of the first that exceeds the limit."""
+    total = lowest = 0
+    for index, step in enumerate(chain.from_iterable(fact_values(_steps, chunks.chunks))):
+        total += step
+        lowest = min(lowest, total)
+        if total - lowest > MAX_OPEN_BLOCKS:
+            return index
+    return None
 
 
 def _is_unclosed(tag: Tag) -> bool:
@@ -134,18 +136,6 @@ def _first(root: ChunkList, number: Callable[[Piece], int], is_one: Callable[[Ta
     """Return the first of the tags that `number` counts."""
     located = next(iter(root.where(number)))
     return next(filter(is_one, located.chunk.tags)).span.shifted(located.start)
-
-
-def _too_deep(root: ChunkList) -> Span:
-    """Return the tag that exceeds the nesting limit."""
-    total = lowest = 0
-    for located in root.placed():
-        for tag in block_tags(located.chunk):
-            total += _STEPS.get(tag.action, 0)
-            lowest = min(lowest, total)
-            if total - lowest > MAX_OPEN_BLOCKS:
-                return tag.span.shifted(located.start)
-    raise AssertionError("no block is open so deep")
 
 
 def depending_on(root: ChunkList, span: Span) -> Located:

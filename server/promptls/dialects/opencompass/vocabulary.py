@@ -113,14 +113,14 @@ EVALUATION_KEYS: Mapping[str, KeyFact] = table(
     optional(
         "infer_cfg",
         "mapping",
-        ("Templates, retriever and inferencer. These keys may also be at the top level."),
+        "Templates, retriever and inferencer. These keys may also be at the top level.",
     ),
     optional("reader_cfg", "mapping", "The columns of the dataset with inputs and with the answer."),
     optional("meta_template", "mapping", "Format of a dialogue for a model: the texts around each role."),
     optional(
         "meta_templates",
         "mapping of names to meta templates",
-        ("Meta templates for previews, for example one per model. `meta_template` comes first."),
+        "Meta templates for previews, for example one per model. `meta_template` comes first.",
     ),
     optional(
         "models",
@@ -130,10 +130,8 @@ EVALUATION_KEYS: Mapping[str, KeyFact] = table(
     optional(
         "path",
         "path",
-        (
-            "The dataset: a CSV or JSONL file, or a folder with one file per split, such as `train.csv` "
-            "and `test.csv`. The name of a dataset in a hub is allowed, but its rows are not available."
-        ),
+        "The dataset: a CSV or JSONL file, or a folder with one file per split, such as `train.csv` "
+        "and `test.csv`. The name of a dataset in a hub is allowed, but its rows are not available.",
     ),
     optional(
         "eval_cfg",
@@ -148,10 +146,8 @@ INFER_KEYS: Mapping[str, KeyFact] = table(
     optional(
         "ice_template",
         "template mapping",
-        (
-            "Template of an in-context example (ICE). Without `prompt_template`, it is also used for the "
-            "question and needs an `ice_token`. Examples contain only the `round` of a dialogue."
-        ),
+        "Template of an in-context example (ICE). Without `prompt_template`, it is also used for the "
+        "question and needs an `ice_token`. Examples contain only the `round` of a dialogue.",
     ),
     optional(
         "prompt_template",
@@ -179,16 +175,10 @@ INFERENCER_KEYS: Mapping[str, KeyFact] = table(
     ),
     optional("batch_size", "integer", "Number of prompts per batch."),
     optional(
-        "gen_field_replace_token",
-        "text",
-        "Replacement for the output column in the prompt. Default: empty.",
+        "gen_field_replace_token", "text", "Replacement for the output column in the prompt. Default: empty."
     ),
     optional("stopping_criteria", "list of texts", "Texts that end the answer."),
-    optional(
-        "labels",
-        "list of labels",
-        "Labels for `PPLInferencer`, if the template does not define them.",
-    ),
+    optional("labels", "list of labels", "Labels for `PPLInferencer`, if the template does not define them."),
 )
 
 READER_KEYS: Mapping[str, KeyFact] = table(
@@ -200,28 +190,20 @@ READER_KEYS: Mapping[str, KeyFact] = table(
     required_key(
         "output_column",
         "text",
-        (
-            "Column with the answer. It is empty in prompts that the model answers, and unchanged in "
-            "examples, in prompts for labels and in messages."
-        ),
+        "Column with the answer. It is empty in prompts that the model answers, and unchanged in "
+        "examples, in prompts for labels and in messages.",
     ),
     optional(
-        "input_template",
-        "template mapping",
-        "Template of a row's inputs, for retrievers that compare rows.",
+        "input_template", "template mapping", "Template of a row's inputs, for retrievers that compare rows."
     ),
     optional(
-        "output_template",
-        "template mapping",
-        "Template of a row's answer, for retrievers that compare rows.",
+        "output_template", "template mapping", "Template of a row's answer, for retrievers that compare rows."
     ),
     optional(
         "train_range",
         "text or number",
-        (
-            "Rows of the training split: a slice such as `[:100]`, or a number or fraction of rows in a "
-            "fixed random order."
-        ),
+        "Rows of the training split: a slice such as `[:100]`, or a number or fraction of rows in a "
+        "fixed random order.",
     ),
     optional("test_range", "text or number", "Rows of the test split to ask, as in `train_range`."),
     optional("train_split", "text", "Name of the training split. Default: `train`."),
@@ -234,10 +216,8 @@ TEMPLATE_KEYS: Mapping[str, KeyFact] = table(
     required_key(
         "template",
         "text or mapping",
-        (
-            "A text with `{column}` fields, a dialogue (`begin`, `round`, `end`), or a mapping from labels "
-            "to one of these."
-        ),
+        "A text with `{column}` fields, a dialogue (`begin`, `round`, `end`), or a mapping from labels "
+        "to one of these.",
     ),
     optional(
         "ice_token",
@@ -248,10 +228,8 @@ TEMPLATE_KEYS: Mapping[str, KeyFact] = table(
     optional(
         "messages",
         "list of mappings",
-        (
-            "Messages of a `RawPromptTemplate`, each with `role` and `content`. No column is masked, not "
-            "even the answer."
-        ),
+        "Messages of a `RawPromptTemplate`, each with `role` and `content`. No column is masked, not "
+        "even the answer.",
     ),
     optional(
         "format_variables",
@@ -288,7 +266,7 @@ TURN_KEYS: Mapping[str, KeyFact] = table(
     optional(
         "fallback_role",
         "text",
-        ("Role to use if the meta template does not define `role`. In `round`, only API models use it."),
+        "Role to use if the meta template does not define `role`. In `round`, only API models use it.",
     ),
     optional("prompt", "text", "Text of the turn, with `{column}` fields."),
     optional("begin", "text", "Text before the turn, instead of the meta template's."),
@@ -308,9 +286,7 @@ META_ROLE_KEYS: Mapping[str, KeyFact] = table(
     optional("prompt", "text", "Default text of the role, if the dialogue has none."),
     optional("end", "text", "Text after each turn of the role."),
     optional(
-        "generate",
-        "yes or no",
-        "Whether the model writes this role's text. Its last turn ends the prompt.",
+        "generate", "yes or no", "Whether the model writes this role's text. Its last turn ends the prompt."
     ),
     optional("api_role", "text", "Role in the messages of an API model. Either all roles have one, or none."),
 )
@@ -368,30 +344,24 @@ RETRIEVER_KEYS: Mapping[str, KeyFact] = table(
     optional(
         "ice_num",
         "integer",
-        ("Number of examples. Default: 1. `FixKRetriever` and `SlidingWindowRetriever` ignore it."),
+        "Number of examples. Default: 1. `FixKRetriever` and `SlidingWindowRetriever` ignore it.",
     ),
     optional(
-        "ice_separator",
-        "text",
-        "Text between examples. Default: a line break. Not used between dialogues.",
+        "ice_separator", "text", "Text between examples. Default: a line break. Not used between dialogues."
     ),
     optional(
         "ice_eos_token",
         "text",
-        (
-            "Text after the last example. Default: a line break, empty for `ZeroRetriever`. Not used after "
-            "dialogues."
-        ),
+        "Text after the last example. Default: a line break, empty for `ZeroRetriever`. Not used after "
+        "dialogues.",
     ),
     optional("index_split", "text", "Split of the examples. Default: `train`."),
     optional("test_split", "text", "Split to ask. Default: `test`."),
     optional(
         "k",
         "integer",
-        (
-            "Number of examples of `SlidingWindowRetriever`: the training rows before the number of the "
-            "current row, continued from the last row."
-        ),
+        "Number of examples of `SlidingWindowRetriever`: the training rows before the number of the "
+        "current row, continued from the last row.",
     ),
     optional(
         "seed", "integer", "Random seed of `RandomRetriever` and `MDLRetriever`. Default: 43, and 1 for MDL."

@@ -20,40 +20,28 @@ PART_KEYS: Mapping[str, KeyFact] = table(
     required_key(
         "name",
         "text",
-        (
-            "Name of the part, for people and token counts. It is not sent to the model. Several parts may "
-            "have the same name."
-        ),
+        "Name of the part, for people and token counts. It is not sent to the model. Several parts may "
+        "have the same name.",
     ),
     required_key(
         "content",
         "text",
-        (
-            "Text for the model. Leading and trailing white space is stripped, `<|space|>` becomes a "
-            "space, and a literal `\\n` becomes a line break. Required unless the part has `sections`. "
-            "Lists and mappings are kept unchanged, for messages with images."
-        ),
+        "Text for the model. Leading and trailing white space is stripped, `<|space|>` becomes a "
+        "space, and a literal `\\n` becomes a line break. Required unless the part has `sections`. "
+        "Lists and mappings are kept unchanged, for messages with images.",
     ),
-    optional(
-        "role",
-        "text",
-        "Role of the message: `system`, `user`, `assistant`, … Default: `user`.",
-    ),
+    optional("role", "text", "Role of the message: `system`, `user`, `assistant`, … Default: `user`."),
     optional(
         "truncation_priority",
         "number",
-        (
-            "With a token limit, parts with a positive priority may be removed: the highest number first, "
-            "and the topmost of adjacent parts with the same number. Default: 0, never removed."
-        ),
+        "With a token limit, parts with a positive priority may be removed: the highest number first, "
+        "and the topmost of adjacent parts with the same number. Default: 0, never removed.",
     ),
     optional(
         "sections",
         "list of mappings",
-        (
-            "Named pieces, each with `name` and `content`. They replace `content`, are joined without a "
-            "separator, and are counted separately."
-        ),
+        "Named pieces, each with `name` and `content`. They replace `content`, are joined without a "
+        "separator, and are counted separately.",
     ),
     optional(
         EXPECTED_KEYS,
@@ -63,10 +51,8 @@ PART_KEYS: Mapping[str, KeyFact] = table(
     optional(
         "tokens",
         "list of integers",
-        (
-            "Preset token ids. Prompt Poet rejects them unless the prompt is built with "
-            "`allow_token_overrides=True`."
-        ),
+        "Preset token ids. Prompt Poet rejects them unless the prompt is built with "
+        "`allow_token_overrides=True`.",
     ),
 )
 """The keys of a part; any other key is an error in Prompt Poet."""
@@ -76,16 +62,12 @@ SECTION_KEYS: Mapping[str, KeyFact] = table(
     required_key(
         "content",
         "text",
-        (
-            "Text of the section. Leading and trailing spaces and tabs are stripped, line breaks are kept, "
-            "and `<|space|>` becomes a space. Use `|` to end sections with a line break."
-        ),
+        "Text of the section. Leading and trailing spaces and tabs are stripped, line breaks are kept, "
+        "and `<|space|>` becomes a space. Use `|` to end sections with a line break.",
     ),
     optional("truncation_priority", "number", "Has no effect: truncation removes whole parts."),
     optional(
-        "tokens",
-        "list of integers",
-        "Preset token ids. Counting fails unless `allow_token_overrides=True`.",
+        "tokens", "list of integers", "Preset token ids. Counting fails unless `allow_token_overrides=True`."
     ),
 )
 """The keys of a section of a part; Prompt Poet ignores any other key."""

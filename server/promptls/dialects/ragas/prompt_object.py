@@ -22,41 +22,27 @@ PROMPT_KEYS: Mapping[str, KeyFact] = table(
     required_key(
         "instruction",
         "text",
-        (
-            "The task in plain language, at the start of the prompt. It must not be empty, and braces are "
-            "read as inputs."
-        ),
+        "The task in plain language, at the start of the prompt. It must not be empty, and braces are "
+        "read as inputs.",
     ),
-    optional(
-        "output_format_instruction",
-        "text",
-        "Format of the answer. It follows the instruction.",
-    ),
+    optional("output_format_instruction", "text", "Format of the answer. It follows the instruction."),
     optional(
         "examples",
         "list of mappings",
-        (
-            "Demonstrations. Each has all input keys and the output key, and is shown to the model as "
-            "`key: value` lines with JSON values."
-        ),
+        "Demonstrations. Each has all input keys and the output key, and is shown to the model as "
+        "`key: value` lines with JSON values.",
     ),
     required_key(
-        "input_keys",
-        "list of names",
-        "Names of the inputs. The prompt must be formatted with exactly these.",
+        "input_keys", "list of names", "Names of the inputs. The prompt must be formatted with exactly these."
     ),
     required_key(
-        "output_key",
-        "text",
-        "Name of the output. The prompt ends with it, and every example has it.",
+        "output_key", "text", "Name of the output. The prompt ends with it, and every example has it."
     ),
     optional(
         "output_type",
         "`json` or `str`",
-        (
-            "Whether outputs are JSON or plain text. With `json`, an example's output given as "
-            "text must parse as JSON. Default: `json`."
-        ),
+        "Whether outputs are JSON or plain text. With `json`, an example's output given as "
+        "text must parse as JSON. Default: `json`.",
     ),
     optional("language", "text", "Language of the examples. Default: `english`."),
 )

@@ -13,10 +13,8 @@ _FORMAT: Final = required_key("format_version", "text", "`1.0`.")
 _MODEL: Final = optional(
     "response_model_info",
     "mapping",
-    (
-        "Model of the answer: class, module and JSON Schema. It is not loaded from here: pass the class "
-        "when you load the file."
-    ),
+    "Model of the answer: class, module and JSON Schema. It is not loaded from here: pass the class "
+    "when you load the file.",
 )
 _EXAMPLE: Final = table(
     required_key("input", "mapping", "The inputs of the example."),
@@ -29,10 +27,8 @@ _WITH_MODELS: Final = table(
     optional(
         "original_hash",
         "integer",
-        (
-            "Hash of the class when the prompt was saved. Ragas warns if it differs from the hash of the "
-            "current class. It has up to 19 digits, which JavaScript rounds."
-        ),
+        "Hash of the class when the prompt was saved. Ragas warns if it differs from the hash of the "
+        "current class. It has up to 19 digits, which JavaScript rounds.",
     ),
     required_key("language", "text", "Language of the examples. The file name ends with it."),
     required_key(
@@ -62,9 +58,7 @@ _SIMPLE: Final = table(
         "Maximum number of examples. Without an embedding model, the last ones are used. Default: 3.",
     ),
     optional(
-        "similarity_threshold",
-        "number",
-        "Minimum similarity of an example to the input. Default: 0.7.",
+        "similarity_threshold", "number", "Minimum similarity of an example to the input. Default: 0.7."
     ),
     optional(
         "embedding_model_info",
@@ -91,10 +85,8 @@ _CONFIG: Final = table(
     required_key(
         "allowed_values",
         "list or integer",
-        (
-            "Allowed scores: a list of texts for a discrete metric, minimum and maximum for a numeric "
-            "metric, or the length of the ranking for a ranking metric."
-        ),
+        "Allowed scores: a list of texts for a discrete metric, minimum and maximum for a numeric "
+        "metric, or the length of the ranking for a ranking metric.",
     ),
 )
 _RESPONSE_MODEL: Final = table(

@@ -121,9 +121,10 @@ def _tag(request: Request, tag: Tag, start: int, keyword: str, rank: int) -> Com
     """Return a tag with its end tag, on lines of its own or inline like the tag being edited."""
     fact = builtins.TAGS[keyword]
     close = _close(request, tag, start)
-    plain = f"{keyword}{close}" if fact.form == keyword and not fact.opens_block else f"{keyword} "
+    opens_block = keyword in builtins.BLOCKS - {"set"}
+    plain = f"{keyword}{close}" if fact.form == keyword and not opens_block else f"{keyword} "
     snippet = _quote(fact.form)
-    if fact.opens_block and keyword not in request.visible.due:
+    if opens_block and keyword not in request.visible.due:
         end_close = close or ""
         opening = _delimiters(tag)
         is_alone = _is_alone(request, tag, start)

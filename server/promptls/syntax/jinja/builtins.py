@@ -293,26 +293,18 @@ KEYWORDS: Final = (
 
 
 class TagFact(NamedTuple):
-    """A tag.
-
-    `form` is its text between the delimiters, with placeholders such as `${1:name}`; `middle` are the
-    tags that divide its block, if it opens one.
-    """
+    """A tag; `form` is its text between the delimiters, with placeholders such as `${1:name}`."""
 
     form: str
     documentation: str
-    opens_block: bool = False
 
 
 TAGS: Final[Mapping[str, TagFact]] = MappingProxyType(
     {
-        "if": TagFact(
-            "if ${1:condition}", "The text up to `endif`, if the condition is true.", opens_block=True
-        ),
+        "if": TagFact("if ${1:condition}", "The text up to `endif`, if the condition is true."),
         "for": TagFact(
             "for ${1:item} in ${2:items}",
             "The text up to `endfor` once per element. `loop` describes the iteration.",
-            opens_block=True,
         ),
         "set": TagFact(
             "set ${1:name} = ${2:value}",
@@ -324,36 +316,25 @@ TAGS: Final[Mapping[str, TagFact]] = MappingProxyType(
         "macro": TagFact(
             "macro ${1:name}(${2:parameter})",
             "Returns the text up to `endmacro`. If imported, it sees data only `with context`.",
-            opens_block=True,
         ),
         "import": TagFact(
             "import ${1:name} as ${2:alias}", "The macros and variables of another template, under one name."
         ),
         "from": TagFact("from ${1:name} import ${2:macro}", "Some macros or variables of another template."),
-        "raw": TagFact("raw", "The text up to `endraw` as it is, without Jinja.", opens_block=True),
-        "filter": TagFact(
-            "filter ${1:indent}", "The text up to `endfilter`, passed through a filter.", opens_block=True
-        ),
-        "with": TagFact(
-            "with ${1:name} = ${2:value}", "Variables that exist only up to `endwith`.", opens_block=True
-        ),
+        "raw": TagFact("raw", "The text up to `endraw` as it is, without Jinja."),
+        "filter": TagFact("filter ${1:indent}", "The text up to `endfilter`, passed through a filter."),
+        "with": TagFact("with ${1:name} = ${2:value}", "Variables that exist only up to `endwith`."),
         "call": TagFact(
-            "call ${1:macro}()",
-            "Calls a macro, which gets the text up to `endcall` by calling `caller()`.",
-            opens_block=True,
+            "call ${1:macro}()", "Calls a macro, which gets the text up to `endcall` by calling `caller()`."
         ),
-        "block": TagFact(
-            "block ${1:name}", "A piece that templates which extend this one may replace.", opens_block=True
-        ),
+        "block": TagFact("block ${1:name}", "A piece that templates which extend this one may replace."),
         "extends": TagFact("extends ${1:name}", "Takes another template, and replaces its blocks."),
         "elif": TagFact(
             "elif ${1:condition}", "The branch for where no condition above holds, but this one does."
         ),
         "else": TagFact("else", "The branch for where no condition holds, or a loop has no elements."),
         "autoescape": TagFact(
-            "autoescape ${1:true}",
-            "Whether values up to `endautoescape` are escaped as HTML.",
-            opens_block=True,
+            "autoescape ${1:true}", "Whether values up to `endautoescape` are escaped as HTML."
         ),
         "print": TagFact("print ${1:value}", "The value as text, as `{{ … }}` gives it."),
     }

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from promptls.syntax.chunk import Chunk, ChunkList, Role, chunk_fact, join_chunks
 from promptls.syntax.facts import placed_fact
-from promptls.syntax.projection import Projection, dynamic_spans, project, span_map, text_span
+from promptls.syntax.projection import Projection, dynamic_spans, project, span_map
 from promptls.syntax.yaml.compose import compose, is_one_entry
 from promptls.syntax.yaml.mapping_chunks import first_unsound, has_entries, mapping_of
 from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar
@@ -247,9 +247,10 @@ def _read(
 
 
 def _unread(projection: Projection, key: re.Match[str], end: int) -> Entry:
-    name = Scalar(text_span(projection, *key.span("key")), key.group("key"), "", "str", dynamic=False)
+    span = span_map(projection)
+    name = Scalar(span(*key.span("key")), key.group("key"), "", "str", dynamic=False)
     value = stripped_span(projection.text[key.end() : end], key.end())
-    return Entry(name, Scalar(text_span(projection, *value), "", "", "", dynamic=True))
+    return Entry(name, Scalar(span(*value), "", "", "", dynamic=True))
 
 
 @chunk_fact

@@ -26,7 +26,6 @@ from promptls.syntax.projection import (
     project,
     span_map,
     stands_alone,
-    text_span,
 )
 from promptls.syntax.yaml.compose import Composed, compose, yaml_problem
 from promptls.syntax.yaml.nodes import Mapping, Node, Sequence
@@ -188,7 +187,7 @@ def _variant_of(chunk: Chunk, projection: Projection) -> _Variant:
     composed = compose(text, span, is_dynamic)
     while composed.error and composed.error.alias and len(aliases) < _MAX_ALIASES:
         offset, name = composed.error.offset, composed.error.alias
-        aliases.append((name, text_span(projection, offset, offset + len(name) + 1)))
+        aliases.append((name, span(offset, offset + len(name) + 1)))
         text = f"{text[:offset]}{PLACEHOLDER}{text[offset + 1 :]}"
         composed = compose(text, span, is_dynamic)
     return _Variant(projection, composed, tuple(aliases))
