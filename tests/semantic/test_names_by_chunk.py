@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.semantic.names.file_names import FileNames, file_names
+from promptls.semantic.names.file_names import FileNames
 from promptls.semantic.names.scopes import GLOBALS, INJECTED
 from promptls.syntax.chunk import ChunkList, cut
 from promptls.syntax.source import Source
@@ -55,7 +55,7 @@ PIECES = (
 
 def assert_names_are_those_of_one_piece(source: Source) -> None:
     """Assert that a file's names are the same as if it were one chunk."""
-    names = file_names(source)
+    names = FileNames(source.root)
     whole = FileNames(ChunkList.of(tuple(cut(source.text, at_items=False))))
 
     assert names.input_names == whole.input_names
@@ -89,6 +89,6 @@ def test_names_are_the_same_after_edits(pieces: list[str], data: st.DataObject) 
     for _ in range(5):
         start = data.draw(st.integers(0, len(source)))
         end = data.draw(st.integers(start, min(len(source), start + 80)))
-        assert file_names(source).read_names  # what is kept now must not be wrong later
+        assert FileNames(source.root).read_names  # what is kept now must not be wrong later
         source = source.edited(Span(start, end), data.draw(st.sampled_from(PIECES)))
     assert_names_are_those_of_one_piece(source)

@@ -25,6 +25,7 @@ from promptls.syntax.yaml.nodes import (
     Scalar,
     Sequence,
     key_text,
+    node_at,
     scalar_text,
     scalars_below,
 )
@@ -414,15 +415,9 @@ class Evaluation:
         name = self.retriever_class
         if name is None:
             return None
-        if name == "FixKRetriever" and isinstance(self.retriever, Entry):
-            rows = (
-                self.retriever.value.value("fix_id_list")
-                if isinstance(self.retriever.value, Mapping)
-                else None
-            )
-            if isinstance(rows, Sequence) and not rows.items:
-                return False
-        return name != "ZeroRetriever"
+        rows = node_at(self.retriever.value, ("fix_id_list",)) if self.retriever else None
+        is_empty = isinstance(rows, Sequence) and not rows.items
+        return name != "ZeroRetriever" and not (name == "FixKRetriever" and is_empty)
 
     def used_bodies(self, template: EvaluationTemplate) -> tuple[Node, ...]:
         """Return the texts and dialogues of a prompt; of unscored labels, only those of the first."""

@@ -106,7 +106,7 @@ def _is_typo(word: str, meant: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ChunkItems:
-    """The list items of a chunk: those that are mappings, and how many are not."""
+    """The list items of a chunk: those that are mappings, and the others."""
 
     parts: tuple[Part, ...]
     others: tuple[Node, ...]
@@ -125,10 +125,6 @@ def part_names(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
 @chunk_fact
 def chunk_items(chunk: Chunk) -> ChunkItems:
     """Return the list items in the chunk."""
-    return _items(chunk)
-
-
-def _items(chunk: Chunk) -> ChunkItems:
     found: dict[int, dict[int, Entry]] = {}
     spans: dict[int, Span] = {}
     others: list[Node] = []

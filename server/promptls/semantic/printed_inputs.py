@@ -16,7 +16,6 @@ from promptls.semantic.parts import block_indent, chunk_contents, tags_in
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import Shape, element_of
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import union
 from promptls.syntax.jinja.nodes import (
     Attribute,
     Call,
@@ -197,7 +196,7 @@ def printed_inputs(chunk: Chunk) -> tuple[PrintedInput, ...]:
 def no_inputs(template: Template) -> frozenset[str]:
     """Return the read names that are not inputs: bound in the file, or excluded by its declarations."""
     names = template.names
-    made = union([names.bound_names(kind) for kind in ("set", "import", "macro", "with")])
+    made = names.bound_otherwise("for", "parameter")
     if not template.declarations.declares_inputs:
         return made
     declared = {key.name for key in template.declarations.inputs}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 from promptls.semantic.flow import paths
@@ -13,7 +13,7 @@ from promptls.semantic.flow.use import Use
 from promptls.semantic.flow.uses import METHOD_SHAPES
 from promptls.semantic.names.scopes import GLOBALS, IMPLIED, INJECTED
 from promptls.semantic.template import Template
-from promptls.syntax.chunk import Chunk, ChunkList, Located, Piece, chunk_fact
+from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.nodes import (
     Attribute,
@@ -214,9 +214,11 @@ def access_path_of(key_path: KeyPath) -> paths.Path:
 
 def keys_named(template: Template, name: str) -> Iterator[KeyRead]:
     """Yield every key of this name that the template reads, in order."""
-    for located, analysis in _chunks(
-        template.source.root, lambda piece: name in key_names(piece), FlowAnalysis()
-    ):
+    chunks, analysis = template.source.root, FlowAnalysis()
+    for located in chunks.placed() if name in key_names(chunks) else ():
+        if name not in key_names(located.chunk):
+            analysis.take(stretches(located.chunk))
+            continue
         for key, key_path in _resolved(located.chunk, analysis, name):
             yield KeyRead(key_path, key.span.shifted(located.start), name)
 
@@ -238,22 +240,6 @@ def key_read_at(template: Template, offset: int) -> KeyRead | None:
                     key_path = key_path if key_path[-1:] == (key.name,) else ()
                     return KeyRead(key_path, key.span.shifted(located.start), key.name)
     return None
-
-
-def _chunks(
-    chunks: ChunkList, holds: Callable[[Piece], bool], analysis: FlowAnalysis
-) -> Iterator[tuple[Located, FlowAnalysis]]:
-    """Yield the chunks for which `holds` is true, each with the blocks that are open at its beginning.
-
-    The caller must advance the walk over each chunk.
-    """
-    if not holds(chunks):
-        return
-    for located in chunks.placed():
-        if holds(located.chunk):
-            yield located, analysis
-        else:
-            analysis.take(stretches(located.chunk))
 
 
 def _resolved(chunk: Chunk, analysis: FlowAnalysis, name: str) -> Iterator[tuple[KeyPlace, KeyPath]]:

@@ -287,15 +287,10 @@ def _one_expression(parser: ExpressionParser, keyword: str, span: Span) -> nodes
     return nodes.Statement(keyword, span, expressions=(parser.tuple_or_expression(),), opens_block=opens)
 
 
-def _bare(_parser: ExpressionParser, keyword: str, span: Span) -> nodes.Statement:
-    return nodes.Statement(keyword, span)
-
-
 _READERS: Final = {
     "for": _for,
     "if": _if,
     "elif": _if,
-    "else": _bare,
     "set": _set,
     "with": _with,
     "macro": _macro,

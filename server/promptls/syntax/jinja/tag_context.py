@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Constant, Expression, Item, Name, walk
 from promptls.syntax.jinja.statements import parse_tag
 from promptls.syntax.jinja.tag_tokens import CLOSING_OF, Token, tokenize
-from promptls.text.positions import Span
+from promptls.text.positions import NOWHERE, Span
 
 _OPERAND_FOLLOWS: Final = frozenset({"and", "or", "not", "if", "else", "in", "elif", "is", "import"})
 _OPERANDS: Final = (Name, Attribute, Item, Call, Constant, Collection)
@@ -219,7 +219,7 @@ class Expected(NamedTuple):
     """
 
     what: What
-    word: Span
+    word: Span = NOWHERE
     keyword: str = ""
     target: Expression | None = None
     words: tuple[str, ...] = ()
@@ -232,50 +232,50 @@ class Expected(NamedTuple):
 def expected_behind(text: str, inner_start: int, before: list[Token]) -> Expected | None:
     """Return what can be written after the tag's tokens `before`, with an empty span as its word."""
     if text.startswith("{{"):
-        return _expression(text, inner_start, before, "output", OPERATORS)
-    if not before:
-        return Expected("tag", Span(0, 0))
-    keyword, rest = before[0].text, before[1:]
-    reader = _BY_KEYWORD.get(keyword)
-    found = reader(text, inner_start, rest) if reader else None
+        keyword, found = "output", _expression(text, inner_start, before, OPERATORS)
+    elif not before:
+        return Expected("tag")
+    else:
+        keyword = before[0].text
+        reader = _BY_KEYWORD.get(keyword)
+        found = reader(text, inner_start, before[1:]) if reader else None
     return found._replace(keyword=keyword) if found else None
 
 
 def _expression(
-    text: str, inner_start: int, before: list[Token], keyword: str, operators: tuple[str, ...]
+    text: str, inner_start: int, before: list[Token], operators: tuple[str, ...]
 ) -> Expected | None:
     """Return what can be written after tokens that are the beginning of an expression."""
-    nowhere = Span(0, 0)
     if not before:
-        return Expected("expression", nowhere, keyword)
+        return Expected("expression")
     last = before[-1]
     if last.text == "." and last.kind == "operator":
         target = operand_before(text, inner_start, last.start)
-        return Expected("attribute", nowhere, keyword, target) if len(before) > 1 else None
+        return Expected("attribute", target=target) if len(before) > 1 else None
     if last.text == "|":
-        return Expected("filter", nowhere, keyword)
+        return Expected("filter")
     if last.kind == "name" and len(before) > 1 and last.text in {"is", "not"}:
         if last.text == "is":
-            return Expected("test", nowhere, keyword, words=("not",))
+            return Expected("test", words=("not",))
         if before[-2].text == "is":
-            return Expected("test", nowhere, keyword)
+            return Expected("test")
     if is_operand_end(before):
-        return Expected("operator", nowhere, keyword, words=operators)
+        return Expected("operator", words=operators)
     brackets = open_brackets(before)
     is_argument = bool(brackets) and before[brackets[-1]].text == "(" and last.text in {"(", ","}
     calls = is_argument and brackets[-1] > 0 and is_called(before[: brackets[-1]])
     target = compared_before(text, inner_start, before)
     if last.text in {"[", "(", ","}:
         target = looked_for_before(text, inner_start, before, brackets)
-    return Expected("expression", nowhere, keyword, target, calls=calls)
+    return Expected("expression", target=target, calls=calls)
 
 
 def _words(*words: str) -> Expected | None:
-    return Expected("words", Span(0, 0), words=words) if words else None
+    return Expected("words", words=words) if words else None
 
 
 def _plain(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
-    return _expression(text, inner_start, rest, "", OPERATORS)
+    return _expression(text, inner_start, rest, OPERATORS)
 
 
 def _for(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
@@ -283,30 +283,26 @@ def _for(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
     if at is None:
         return _words("in") if rest and rest[-1].kind == "name" else None
     after = rest[at + 1 :]
-    return _expression(text, inner_start, after, "", ("if", "recursive", "and", "or", "is", "in", "not in"))
+    return _expression(text, inner_start, after, ("if", "recursive", "and", "or", "is", "in", "not in"))
 
 
 def _set(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
     at = last_at_depth_zero(rest, "=")
     if at is not None:
-        return _expression(text, inner_start, rest[at + 1 :], "", OPERATORS)
+        return _expression(text, inner_start, rest[at + 1 :], OPERATORS)
     if not rest or rest[-1].text == ",":
-        return Expected("target", Span(0, 0))
+        return Expected("target")
     if rest and rest[-1].text in {".", "|"}:
-        return _expression(text, inner_start, rest, "", ())
+        return _expression(text, inner_start, rest, ())
     bar = last_at_depth_zero(rest, "|")
-    return (
-        _expression(text, inner_start, rest[bar:], "", ())
-        if bar is not None and open_brackets(rest)
-        else None
-    )
+    return _expression(text, inner_start, rest[bar:], ()) if bar is not None and open_brackets(rest) else None
 
 
 def _with(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
     at = last_at_depth_zero(rest, "=", ",")
     if at is None or rest[at].text == ",":
         return None
-    return _expression(text, inner_start, rest[at + 1 :], "", OPERATORS)
+    return _expression(text, inner_start, rest[at + 1 :], OPERATORS)
 
 
 def _macro(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
@@ -321,31 +317,31 @@ def _call_block(text: str, inner_start: int, rest: list[Token]) -> Expected | No
             return _macro(text, inner_start, rest)
         closing = next(index for index in range(1, len(rest) + 1) if not open_brackets(rest[:index]))
         rest = rest[closing:]
-    return _expression(text, inner_start, rest, "", ())
+    return _expression(text, inner_start, rest, ())
 
 
 def _filter_block(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
     bar = Token("operator", "|", rest[0].start if rest else 0)
-    return _expression(text, inner_start, [bar, *rest], "", ())
+    return _expression(text, inner_start, [bar, *rest], ())
 
 
 def _block(_text: str, _inner_start: int, rest: list[Token]) -> Expected | None:
     if not rest:
-        return Expected("block", Span(0, 0))
+        return Expected("block")
     return _words(*(word for word in ("scoped", "required") if all(token.text != word for token in rest)))
 
 
 def _end_of_block(_text: str, _inner_start: int, rest: list[Token]) -> Expected | None:
-    return None if rest else Expected("block", Span(0, 0))
+    return None if rest else Expected("block")
 
 
 def _template(text: str, inner_start: int, rest: list[Token], following: tuple[str, ...]) -> Expected | None:
     """Return the template's name, which can be any expression; `following` are keywords that may follow."""
     if not rest or rest[-1].text in {"[", ","}:
-        return Expected("template", Span(0, 0))
+        return Expected("template")
     if is_operand_end(rest):
-        return Expected("operator", Span(0, 0), words=(*following, "if", "else"))
-    return _expression(text, inner_start, rest, "", following)
+        return Expected("operator", words=(*following, "if", "else"))
+    return _expression(text, inner_start, rest, following)
 
 
 def _context(rest: list[Token], *others: str) -> Expected | None:
@@ -379,7 +375,7 @@ def _from(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
     if rest[-1].text in {"import", ","}:
         first = rest[0]
         name = first.text[1:-1] if first.kind == "string" else ""
-        return Expected("imported", Span(0, 0), template=name)
+        return Expected("imported", template=name)
     renamed = rest[-2].text == "as"
     return _context(rest, *(() if renamed else ("as",)))
 
