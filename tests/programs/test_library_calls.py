@@ -28,6 +28,7 @@ WRONG = {
     "a misspelled path in a default": ("def f(prompt_file='mian.yml.j2'): ...", "'mian.yml.j2'"),
     "two templates": ("Prompt(raw_template='', template_path='main.yml.j2')", "template_path"),
     "an ignored field": ("Prompt(name='a', instruction='b', outputkey='c')", "outputkey"),
+    "a misspelled method of the class": ("Dataset.loadd('d', 'inmemory')", "loadd"),
     "a misspelled backend": ("Dataset.load('d', backend='local/cvs', root_dir='.')", "'local/cvs'"),
     "a backend without `local/`": ("Dataset.load('d', backend='csv', root_dir='.')", "'csv'"),
     "a name with the ending of its file": (

@@ -21,7 +21,6 @@ from promptls.lint.settings_problems import settings_problems
 from promptls.models.keys import destination_of
 from promptls.models.model import ModelError
 from promptls.models.model_names import find_model
-from promptls.models.openai_compatible import OPENAI_KEY_ENV
 from promptls.models.opening import check_model
 from promptls.models.providers import TABLE
 from promptls.models.weights import LOCAL_MODELS, MissingModelError, pip_install
@@ -194,7 +193,7 @@ def _keys(settings: Project, environment: Mapping[str, str]) -> Iterator[Check]:
     named = (model.api_key_env for model in settings.models.values() if model.api_key_env)
     of_providers = [variable for provider in TABLE.values() for variable in provider.key_envs]
     found = [variable for variable in of_providers if environment.get(variable, "").strip()]
-    for variable in dict.fromkeys([OPENAI_KEY_ENV, *found, *named]):
+    for variable in dict.fromkeys([*TABLE["openai"].key_envs, *found, *named]):
         there = bool(environment.get(variable, "").strip())
         yield Check("keys", variable, "fine" if there else "absent", "is set" if there else "is not set")
 

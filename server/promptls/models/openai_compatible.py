@@ -191,9 +191,6 @@ class _EventReader:
                     self.pieces.add(json.loads(line[5:]))
 
 
-OPENAI_URL = "https://api.openai.com/v1"
-OPENAI_KEY_ENV = "OPENAI_API_KEY"
-
 # Timeouts in seconds for connecting and for each read; the runner limits the total duration.
 CONNECT_TIMEOUT = 10.0
 READ_TIMEOUT = 600.0
@@ -214,7 +211,7 @@ class OpenAiCompatible:
         self,
         model: str,
         *,
-        base_url: str = OPENAI_URL,
+        base_url: str,
         key: str | None = None,
         provider: str = "openai",
         key_remedy: str = "check the environment variable that holds the key",

@@ -68,16 +68,18 @@ def is_dataset(
 
 
 def _method(program: Program, node: ast.Attribute) -> Iterator[Finding]:
-    """Yield the method that a dataset does not have."""
+    """Yield the method that a dataset does not have, or a misspelled one of the class."""
     if node.attr.startswith("_") or node.attr in _ATTRIBUTES or hasattr(Dataset, node.attr):
         return
-    if not isinstance(node.value, ast.Name) or not is_dataset(program, node.value):
+    is_class = program.library_name(node.value) == "Dataset"
+    if not is_class and not (isinstance(node.value, ast.Name) and is_dataset(program, node.value)):
         return
-    known = [each for each in dir(Dataset) if each[0] != "_" and each not in DATASET_MAKERS]
+    known = [each for each in dir(Dataset) if each[0] != "_" and (is_class or each not in DATASET_MAKERS)]
     meant = _SYNONYMS.get(node.attr) or nearest(node.attr, known)
     is_sure = node.attr in _SYNONYMS or is_close(node.attr, meant or "")
-    span, message = program.places.attribute_span(node), f"a dataset has no `{node.attr}`"
-    yield Finding.suggest(span, message, meant, preferred=is_sure)
+    if is_sure or not is_class:
+        span, message = program.places.attribute_span(node), f"a dataset has no `{node.attr}`"
+        yield Finding.suggest(span, message, meant, preferred=is_sure)
 
 
 def _append(program: Program, call: ast.Call) -> Iterator[Finding]:
