@@ -116,16 +116,6 @@ class ConfigurationTree(SyntaxTree):
         return self.all_of(ast.ImportFrom)
 
     @cached_property
-    def imported(self) -> dict[str, tuple[str, ast.alias]]:
-        """The modules that names are imported from, with the names there."""
-        return {
-            alias.asname or alias.name: (node.module or "", alias)
-            for node in self.imports
-            if not node.level
-            for alias in node.names
-        }
-
-    @cached_property
     def classes(self) -> frozenset[str]:
         """The classes and functions that are imported from OpenCompass."""
         modules = ((name, module.split(".")) for name, (module, _) in self.imported.items())

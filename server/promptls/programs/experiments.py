@@ -14,7 +14,7 @@ from promptls.lint.runner import severity_of
 from promptls.programs.datasets import is_dataset
 from promptls.programs.program import (
     Program,
-    imported,
+    imported_objects,
     is_open,
     name_finding,
     parse_program,
@@ -125,7 +125,7 @@ def experiments_of(program: Program) -> dict[str, Function]:
 
 def known_experiments(program: Program, own: Mapping[str, Function]) -> dict[str, Function]:
     """Return the `own` experiments of a program, and imported ones, whose names it binds once."""
-    known = {**imported(program, experiments_of), **own}
+    known = {**imported_objects(program, experiments_of), **own}
     return {name: each for name, each in known.items() if len(program.assigned[name]) == 1}
 
 

@@ -22,7 +22,7 @@ from promptls.programs.metric_prompts import (
 from promptls.programs.program import (
     Program,
     change_literal,
-    imported,
+    imported_objects,
     is_open,
     returns_nothing,
     suggest_literal,
@@ -88,7 +88,7 @@ Metrics: TypeAlias = Mapping[str, _Metric]
 
 def metrics_of(program: Program) -> Metrics:
     """Return the metrics of a program by name, with those that it imports from a file beside it."""
-    return {**_named(program), **(imported(program, _named) if program.imports.names else {})}
+    return {**_named(program), **(imported_objects(program, _named) if program.imports.names else {})}
 
 
 def _named(program: Program) -> dict[str, _Metric]:

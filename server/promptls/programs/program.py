@@ -49,6 +49,16 @@ class SyntaxTree:
         """Return the nodes of a kind."""
         return [node for node in self.nodes if isinstance(node, kind)]
 
+    @cached_property
+    def imported(self) -> dict[str, tuple[str, ast.alias]]:
+        """The modules that names are imported from, with the names there."""
+        return {
+            alias.asname or alias.name: (node.module or "", alias)
+            for node in self.all_of(ast.ImportFrom)
+            if not node.level
+            for alias in node.names
+        }
+
     @property
     def text(self) -> str:
         """The source text."""
@@ -208,12 +218,7 @@ class Program(SyntaxTree):
 
     def imported_from(self, module: str) -> dict[str, str]:
         """Return the names there of what the program imports from a module, by its own names."""
-        return {
-            alias.asname or alias.name: alias.name
-            for node in self.nodes
-            if isinstance(node, ast.ImportFrom) and node.module == module and not node.level
-            for alias in node.names
-        }
+        return {own: alias.name for own, (source, alias) in self.imported.items() if source == module}
 
     @cached_property
     def collected(self) -> Mapping[str, str]:
@@ -262,7 +267,7 @@ def parse_program(text: str, path: Path) -> Program | None:
     return None if tree is None else Program(tree, PythonPlaces(text), path, imports_of(tree))
 
 
-def imported(program: Program, find: Callable[[Program], Mapping[str, Found]]) -> dict[str, Found]:
+def imported_objects(program: Program, find: Callable[[Program], Mapping[str, Found]]) -> dict[str, Found]:
     """Return what `find` finds by name in the files beside a program, by the names that import it."""
     result: dict[str, Found] = {}
     for node in program.nodes:

@@ -15,7 +15,7 @@ from promptls.programs.program import (
     Program,
     change_literal,
     class_values,
-    imported,
+    imported_objects,
     is_open,
     literal_texts,
     suggest_literal,
@@ -51,7 +51,7 @@ def findings_in_prompt_classes(program: Program) -> Iterator[Finding]:
     classes = program.classes
     models = _models(program)
     if classes or "generate" in program.text:
-        models |= imported(program, _models)
+        models |= imported_objects(program, _models)
     outputs: dict[str, frozenset[str]] = {}
     inputs: dict[str, str] = {}
     for node, base in _prompt_classes(program):
@@ -164,11 +164,9 @@ def _other_models(
 def _models(program: Program) -> dict[str, _Model]:
     """Return the subclasses of pydantic's `BaseModel` that only declare fields, without aliases."""
     bases = {
-        alias.asname or alias.name: "v1" in (node.module or "")
-        for node in program.module.body
-        if isinstance(node, ast.ImportFrom) and "pydantic" in (node.module or "")
-        for alias in node.names
-        if alias.name == "BaseModel"
+        own: "v1" in module
+        for own, (module, alias) in program.imported.items()
+        if "pydantic" in module and alias.name == "BaseModel"
     }
     found: dict[str, _Model] = {}
     for node in program.classes:
