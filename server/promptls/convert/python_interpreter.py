@@ -246,7 +246,7 @@ class Interpreter:
 
     def _doubt(self, value: Any) -> None:
         """Record that unevaluated code may change the value and its items."""
-        # A reference to the values is held, so that their ids are not reused.
+        # As long as there is a reference to the values, their ids are not reused.
         self.doubted.update((id(each), each) for each in containers_in(value))
 
     def _import(self, statement: ast.ImportFrom, names: Names, folder: str) -> None:

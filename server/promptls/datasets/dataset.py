@@ -25,7 +25,7 @@ class DataTable:
     name of a backend, which is created with the remaining arguments.
     """
 
-    _keeps_results: ClassVar[bool] = False
+    _has_results: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -95,14 +95,14 @@ class DataTable:
 
         Raises UserError if they cannot be stored.
         """
-        keep = self.backend.save_experiment if self._keeps_results else self.backend.save_dataset
-        keep(self.name, self.to_dicts(), data_model=self.data_model)
+        save = self.backend.save_experiment if self._has_results else self.backend.save_dataset
+        save(self.name, self.to_dicts(), data_model=self.data_model)
 
     def reload(self) -> None:
         """Replace the rows with the stored ones; raises the same errors as `load`."""
         rows = (
             self.backend.load_experiment(self.name)
-            if self._keeps_results
+            if self._has_results
             else self.backend.load_dataset(self.name)
         )
         self._rows = []

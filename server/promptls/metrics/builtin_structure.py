@@ -159,7 +159,7 @@ _UNKNOWN: Final = MetricResult(None, "it is not known")
 def latency(seconds: float | None) -> MetricResult:
     """Count the seconds that the model took to answer; less is better.
 
-    A cached answer keeps the time of the original request.
+    The time of a cached answer is that of the original request.
 
     | seconds | score |
     | --- | --- |

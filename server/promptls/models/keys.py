@@ -146,7 +146,7 @@ def key_remedy(reference: ModelReference) -> str:
     if variables:
         return f"set the environment variable `{variables[0]}` to the key"
     return (
-        f"name the variable that holds the key of this server: `api_key_env` of `models.{reference.name}` in "
+        f"name the variable with the key of this server: `api_key_env` of `models.{reference.name}` in "
         "`promptls.toml`"
     )
 

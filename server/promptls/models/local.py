@@ -28,7 +28,7 @@ LONGEST_LINE = 64 * 1024 * 1024
 QUOTED = 300
 """Maximum number of characters of the process's error output that an error quotes."""
 
-# A small model may never stop by itself, and its answers get worse and differ if tokens are sampled.
+# A small model may never stop without a limit, and its answers get worse and differ if tokens are sampled.
 _DEFAULTS: Final[Mapping[str, Any]] = {"max_tokens": 1024, "temperature": 0}
 
 # Without a penalty, the most probable text of a small model is often one sentence over and over. A larger

@@ -191,7 +191,7 @@ class Model(Protocol):
 
 
 class ModelWithoutResources:
-    """A base class of models that take any number of requests at once, and hold nothing to release."""
+    """A base class of models that take any number of requests at once, and have nothing to release."""
 
     max_at_once: int | None = None
 

@@ -214,7 +214,7 @@ class OpenAiCompatible:
         base_url: str,
         key: str | None = None,
         provider: str = "openai",
-        key_remedy: str = "check the environment variable that holds the key",
+        key_remedy: str = "check the environment variable with the key",
     ) -> None:
         """Use the model at an address; `key_remedy` is the remedy for a rejected key."""
         self.name = model

@@ -239,7 +239,7 @@ def _lost_keys(tree: ConfigurationTree) -> Iterator[Finding]:
 
 
 def _mistaken(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield the variables given for a key of a dataset that hold the mapping of another key."""
+    """Yield the variables that are passed for a key of a dataset and are the mapping of another key."""
     keys = {name: keys_of(value) for name, value in tree.only_values.items()}
     for keyword in tree.keywords:
         own = _CONFIGURATIONS.get(keyword.arg or "")
@@ -260,7 +260,7 @@ def _mistaken(tree: ConfigurationTree) -> Iterator[Finding]:
 
 
 def _misnamed(tree: ConfigurationTree) -> Iterator[Finding]:
-    """Yield the keys of a dataset that hold the mapping of a key that it lacks."""
+    """Yield the keys of a dataset whose values are the mapping of a key that it lacks."""
     for node in tree.mappings:
         keys = keys_of(node)
         if not {"type", "abbr"} <= keys or not keys & {*_CONFIGURATIONS}:
@@ -271,7 +271,7 @@ def _misnamed(tree: ConfigurationTree) -> Iterator[Finding]:
             marks = keys_of(tree.resolved(keyword.value))
             meant = [each for each, own in _CONFIGURATIONS.items() if marks & own and each not in keys]
             if len(meant) == 1 and not is_typo(keyword.arg, meant[0]):
-                message = f"`{keyword.arg}` holds the `{meant[0]}`, which this dataset lacks"
+                message = f"`{keyword.arg}` is the `{meant[0]}`, which this dataset lacks"
                 yield Finding.suggest(tree.span(keyword), message, meant[0], preferred=True)
 
 

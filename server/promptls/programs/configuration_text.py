@@ -160,7 +160,7 @@ class PositionMap:
 
     def __init__(self, places: PythonPlaces, tree: ast.Module) -> None:
         self._places = places
-        # A reference to the tree is held, so that the ids of its expressions are not reused.
+        # As long as there is a reference to the tree, the ids of its expressions are not reused.
         self._tree = tree
         self._own = {id(node) for node in ast.walk(tree) if isinstance(node, ast.expr | ast.keyword)}
 

@@ -81,7 +81,7 @@ def _is_sample_score(program: Program, call: ast.Call) -> bool:
 
 
 def _classes_of(results: Results, node: ast.expr) -> Classes:
-    """Return the values of the results of metrics that are all that a variable holds; else nothing."""
+    """Return the values that a variable may have if it is always the result of a metric; else nothing."""
     found: list[object] = []
     for value in results.program.values_of(node) if isinstance(node, ast.Name) else ():
         metric = scored_metric(results.program, value, results.metrics)
@@ -136,7 +136,7 @@ def _rows(results: Results, experiment: Function) -> list[dict[str | None, Class
 
 
 def _columns(rows: list[dict[str | None, Classes]]) -> dict[str, Classes]:
-    """Return the columns of results that hold values of metrics in all rows, with these values."""
+    """Return the columns of results that are values of metrics in all rows, with these values."""
     shared = [name for name in rows[0] if all(row.get(name) for row in rows)] if rows else []
     return {
         name: tuple(dict.fromkeys(each for row in rows for each in row[name]))

@@ -54,7 +54,7 @@ class TemplateCall(NamedTuple):
     template: str
     keys: frozenset[str]
     given: tuple[tuple[str, Shape], ...] = ()
-    """The values by their keys, as far as they are literal."""
+    """The literal values by their keys; others are unknown."""
     is_jinja: bool = False
     """Whether Jinja renders the template directly, without Prompt Poet."""
     is_failing: bool = False

@@ -117,7 +117,7 @@ def _taken(argument: ast.arg, default: ast.expr | None, kind: TakenKind) -> Take
 
 
 def _exported(tree: ast.Module) -> list[str]:
-    """Return the names in the file's `__all__`, as far as they are literal."""
+    """Return the literal names in the file's `__all__`."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and any(
             isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets

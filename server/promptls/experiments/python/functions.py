@@ -201,7 +201,7 @@ _STAMPED: Final = re.compile(r"\d{8}-\d{6}-")
 class ExperimentResults(DataTable):
     """The results: one row for each row of the dataset, in order."""
 
-    _keeps_results: ClassVar[bool] = True
+    _has_results: ClassVar[bool] = True
 
     def __init__(self, name: str, backend: str | Backend = "inmemory", *more: Any, **options: Any) -> None:
         """Create an empty table."""
