@@ -10,7 +10,6 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from promptls.dialects.prompt_poet.vocabulary import DICT_METHODS
 from promptls.ide.symbols import Occurrence, Symbol, occurrence_steps, symbol_at
 from promptls.ide.symbols.columns import column_doubt_steps, packed_with
 from promptls.ide.symbols.jinja import is_handed_on, namespace_of
@@ -181,7 +180,7 @@ def _no_symbol_reason(template: Template, offset: int) -> str:
     if place is not None:
         word = located.chunk.slice(place)
         if located.chunk.text[: place.start].rstrip().endswith("."):
-            if word in DICT_METHODS:
+            if hasattr(dict, word):
                 return f"`{word}` cannot be renamed: it is a method of every mapping"
             return f"`{word}` cannot be renamed: it is not a known key of an input"
         if word in FILTERS | TESTS | KEYWORDS | _OPERATORS:

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.template_names import placed_statement_at
+from promptls.semantic.parts import next_line
 from promptls.semantic.template import Template
 from promptls.syntax.jinja.nodes import Collection, Constant, Expression, walk
 from promptls.syntax.yaml.nodes import Sequence
@@ -73,10 +74,7 @@ def _declared(template: Template, text: str) -> Iterator[FewShot]:
 
 def _line_end(text: str, offset: int) -> int:
     """Return the offset after the next line break, or `offset` itself if it is directly after one."""
-    if offset and text[offset - 1] == "\n":
-        return offset
-    found = text.find("\n", offset)
-    return len(text) if found < 0 else found + 1
+    return offset if text.endswith("\n", 0, offset) else next_line(text, offset)
 
 
 def _label(data: object) -> str:

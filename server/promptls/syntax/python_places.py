@@ -200,12 +200,9 @@ class PythonPlaces:
 
     def module_span(self, statement: ast.ImportFrom, module: str) -> Span:
         """Return the span of an import's module name; the whole statement if it is written differently."""
-        start = self._offset(statement.lineno, statement.col_offset)
-        end = self._offset(
-            statement.end_lineno or statement.lineno, statement.end_col_offset or statement.col_offset
-        )
-        at = self.text.find(module, start, end)
-        return Span(start, end) if at < 0 else Span(at, at + len(module))
+        span = self.span(statement)
+        at = self.text.find(module, *span)
+        return span if at < 0 else Span(at, at + len(module))
 
     def characters(self, node: ast.expr | ast.keyword, value: str) -> tuple[Span, ...] | None:
         """Return the span of each character of the text that an expression denotes, or None if unknown."""

@@ -294,13 +294,7 @@ def count_part(
     if isinstance(part.tokens, Sized) and part.tokens:
         return PartCount(len(part.tokens))
     if not isinstance(part.content, str):
-        what = "empty (null)" if part.content is None else f"of type {type(part.content).__name__}"
-        raise PromptPoetError(
-            "tokens",
-            f"The content of the part {shorten(part.name)} is {what}, which has no tokens: "
-            "put it in quotes or a `|` block.",
-            cause="TypeError",
-        )
+        raise PromptPoetError("tokens", _not_text(part), cause="TypeError")
     tokens = _count(part, part.content, count)
     counts: list[int] = []
     for section in part.sections or ():

@@ -99,23 +99,6 @@ RESERVED_INPUTS: Mapping[str, str] = {
 SPACE_MARKER = "<|space|>"
 """A marker that is replaced by a space after stripping the white space around a part."""
 
-DICT_METHODS: tuple[str, ...] = (
-    "clear",
-    "copy",
-    "fromkeys",
-    "get",
-    "items",
-    "keys",
-    "pop",
-    "popitem",
-    "setdefault",
-    "update",
-    "values",
-)
-"""Keys that `mapping.key` cannot access in Jinja, because a method of that name has precedence.
-
-`mapping["key"]` can access them."""
-
 
 @dataclass(frozen=True, slots=True)
 class Markers:

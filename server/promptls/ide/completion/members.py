@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from promptls.datasets.dataset_files import open_dataset
-from promptls.dialects.prompt_poet.vocabulary import DICT_METHODS, RESERVED_INPUTS
+from promptls.dialects.prompt_poet.vocabulary import RESERVED_INPUTS
 from promptls.ide import callables
 from promptls.ide.completion.items import CompletionItem, ItemKind, Request, TagPlace, call_item, place_in
 from promptls.ide.completion.tags import own_block_items
@@ -366,7 +366,7 @@ def attribute_items(request: Request, target: Expression | None) -> Iterator[Com
             return
     members, shape = members_of(request, target)
     for name, member in members.items():
-        if name.isidentifier() and name not in DICT_METHODS:
+        if name.isidentifier() and not hasattr(dict, name):
             yield CompletionItem(name, "property", _KNOWN, detail=_detail(member))
     if shape is None:
         return

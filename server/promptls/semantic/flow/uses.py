@@ -63,24 +63,9 @@ _TEXT_METHODS: Final = frozenset(
 _EITHER_METHODS: Final = frozenset({"copy", "count", "index", "pop"})
 _ORDER: Final = frozenset({"<", "<=", ">", ">="})
 _COMPARING: Final = frozenset(
-    {
-        "==",
-        "eq",
-        "equalto",
-        "!=",
-        "ne",
-        ">",
-        "gt",
-        "greaterthan",
-        ">=",
-        "ge",
-        "<",
-        "lt",
-        "lessthan",
-        "<=",
-        "le",
-    }
-)
+    {"==", "eq", "equalto", "!=", "ne", ">", "gt", "greaterthan", ">=", "ge", "<", "lt", "lessthan", "<=",
+     "le"}
+)  # fmt: skip
 """Tests that compare with their argument."""
 _TESTED_WITH: Final = 2
 """The position of the test's argument in `selectattr`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final
 
 import yaml
@@ -179,7 +180,7 @@ class Composed:
 
 def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[Span], bool]) -> Composed:
     """Return the tree of `text`; `span` maps its spans, `is_dynamic` decides which scalars are dynamic."""
-    if _NESTING.search(text) or nests_too_deep(text):
+    if _NESTING.search(text) or _nests_too_deep(text):
         return Composed(None, YamlError(0, f"nested more than {MAX_DEPTH} levels deep"))
     marks = len(text) - len(text.lstrip("\ufeff"))
     if marks:
@@ -208,14 +209,8 @@ def compose(text: str, span: Callable[[int, int], Span], is_dynamic: Callable[[S
 
 def is_one_entry(text: str) -> bool:
     """Return whether a text is a valid mapping with one entry."""
-    if text.startswith("\ufeff") or _NESTING.search(text) or nests_too_deep(text) or _may_be_large(text):
-        root = compose(text, Span, lambda _span: False).root
-        return isinstance(root, Mapping) and len(root.entries) == 1
-    try:
-        node = _compose(text)
-    except (yaml.YAMLError, RecursionError, UnicodeEncodeError, ValueError):
-        return False
-    return isinstance(node, yaml.MappingNode) and len(node.value) == 1
+    root = compose(text, Span, lambda _span: False).root
+    return isinstance(root, Mapping) and len(root.entries) == 1
 
 
 def _compose(text: str) -> yaml.Node | None:
@@ -245,24 +240,12 @@ def _size(node: yaml.Node, known: dict[int, int]) -> int:
     return known[id(node)]
 
 
-def nests_too_deep(text: str) -> bool:
+def _nests_too_deep(text: str) -> bool:
     """Return whether brackets are nested too deep to be parsed."""
-    return nesting_of(text) > MAX_DEPTH
-
-
-def nesting_of(text: str) -> int:
-    """Return an upper bound of the nesting depth of brackets.
-
-    It is exact if there are more than `MAX_DEPTH` brackets.
-    """
-    brackets = text.count("[") + text.count("{")
-    if brackets <= MAX_DEPTH:
-        return brackets
-    depth = deepest = 0
-    for match in re.finditer(r"[\[{\]}]", text):
-        depth += 1 if match.group() in "[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return False
+    steps = (1 if match.group() in "[{" else -1 for match in re.finditer(r"[\[{\]}]", text))
+    return max(accumulate(steps)) > MAX_DEPTH
 
 
 def _place(error: yaml.MarkedYAMLError, text: str) -> YamlError:
@@ -428,7 +411,7 @@ class _Conversion:
             return made
         known[id(node)] = Scalar(placed, "", "", "null", dynamic=False)  # the value of a node inside itself
         self._depth += 1
-        if self._depth > MAX_DEPTH:  # by indentation, which `nests_too_deep` does not check
+        if self._depth > MAX_DEPTH:  # by indentation, which `_nests_too_deep` does not check
             raise RecursionError(f"nested more than {MAX_DEPTH} levels deep")
         if isinstance(node, yaml.MappingNode):
             entries = [Entry(self.convert(key), self.convert(value)) for key, value in node.value]
