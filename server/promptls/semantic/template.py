@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from promptls.dialects.opencompass.vocabulary import INFER_KEYS
+from promptls.semantic.branches import Branches, branches_of
 from promptls.semantic.header import (
     Declarations,
     declarations_of,
@@ -19,7 +20,7 @@ from promptls.semantic.kind import Kind, kind_of
 from promptls.semantic.names.file_names import FileNames
 from promptls.semantic.names.mentions import TemplateReference, template_references
 from promptls.semantic.object_data import mapping_data
-from promptls.semantic.parts import Branches, Part, branches_of, chunk_items
+from promptls.semantic.parts import Part, chunk_items
 from promptls.settings.header import Header
 from promptls.syntax.facts import placed_fact, placed_items, summary
 from promptls.syntax.jinja.file_blocks import block_problems, named_block_problems

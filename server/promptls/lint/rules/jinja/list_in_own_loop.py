@@ -47,9 +47,9 @@ from promptls.lint.analysis.loop_names import looped_names
 from promptls.lint.analysis.sampled_values import sampled_schemas
 from promptls.lint.analysis.unmatched_names import declared_names, given_names
 from promptls.lint.rule import JINJA_KINDS, File, Finding, Fix, rule
+from promptls.semantic.branches import OpenBlock
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.template_names import statement_at
-from promptls.semantic.parts import OpenBlock
 from promptls.semantic.types.shape import element_of, keys_of
 from promptls.syntax.chunk import Chunk, Located, chunk_fact
 from promptls.syntax.facts import chunks_with, items_in, summary, union

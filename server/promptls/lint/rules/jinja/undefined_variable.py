@@ -94,11 +94,11 @@ from promptls.lint.rule import (
     each_chunk,
     rule,
 )
+from promptls.semantic.branches import OpenBlock
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.scopes import BINDING_KINDS, GLOBALS, Binding, NameReference
 from promptls.semantic.names.template_names import placed_statement_at, statement_at
-from promptls.semantic.parts import OpenBlock
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union

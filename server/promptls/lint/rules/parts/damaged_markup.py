@@ -149,7 +149,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from promptls.lint.rule import DECLARING_KINDS, PARTS_KINDS, Edit, File, Finding, Fix, each_chunk, rule
-from promptls.semantic.parts import FENCE, Content, chunk_branches, chunk_contents, texts_with_digits
+from promptls.semantic.branches import chunk_branches
+from promptls.semantic.parts import FENCE, Content, chunk_contents, texts_with_digits
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import items_in
 from promptls.syntax.jinja.problems import tag_tree

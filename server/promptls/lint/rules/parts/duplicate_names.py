@@ -85,8 +85,9 @@ from promptls.lint.rule import (
     rule,
 )
 from promptls.lint.rules.header.example_entries import meant_by_repeated_input
+from promptls.semantic.branches import OpenBlock, chunk_branches
 from promptls.semantic.kind import Kind
-from promptls.semantic.parts import OpenBlock, chunk_branches, chunk_items, part_names
+from promptls.semantic.parts import chunk_items, part_names
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import chunks_with, placed_items, summary, union
 from promptls.syntax.jinja.blocks import block_tags

@@ -134,7 +134,8 @@ from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import BLANK, is_flow, key_after, without_entry
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, each_chunk, each_chunk_given, rule
-from promptls.semantic.parts import Part, chunk_branches, chunk_items, column_of
+from promptls.semantic.branches import chunk_branches
+from promptls.semantic.parts import Part, chunk_items, column_of
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.facts import summary
 from promptls.syntax.jinja.blocks import chunk_blocks
