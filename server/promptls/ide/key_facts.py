@@ -14,8 +14,9 @@ from promptls.dialects.opencompass import vocabulary as opencompass
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, ROLES, SECTION_KEYS
 from promptls.dialects.ragas.prompt_object import OUTPUT_TYPES, PROMPT_KEYS
 from promptls.semantic.flow.paths import Each, Path
-from promptls.semantic.header import DeclaredInput, is_model
+from promptls.semantic.header import DeclaredInput
 from promptls.semantic.kind import Kind
+from promptls.semantic.setting_names import is_model
 from promptls.semantic.template import Template
 from promptls.settings.header import Header, InputKey
 from promptls.syntax.yaml.expected import ITEM

@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptls.security.files import OutsideScopeError, current_scope, read_text, reading_within, scope_of
 from promptls.security.trust import covers_home
-from promptls.semantic.header import first_without_name, names_at, unknown_key_message, wrong_value_message
+from promptls.semantic.setting_names import (
+    first_without_name,
+    names_at,
+    unknown_key_message,
+    wrong_value_message,
+)
 from promptls.settings.valid_part import MAX_PROBLEMS, valid_part
 from promptls.syntax.toml_places import TomlName, TooLargeTomlError, check_size, toml_names
 from promptls.text.errors import FilePlace
