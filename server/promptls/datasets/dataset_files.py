@@ -156,7 +156,7 @@ def rows_by_values(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, .
     Empty for files above `MAX_BYTES` and for files that cannot be read completely.
     """
     found: dict[tuple[str, ...], RowPlace] = {}
-    for row in _all_rows(path):
+    for row in all_rows(path):
         if all(column in row.values for column in columns):
             key = tuple(as_text(row.values[column]) for column in columns)
             found.setdefault(key, RowPlace(row.number, row.line))
@@ -166,13 +166,13 @@ def rows_by_values(path: Path, columns: tuple[str, ...]) -> Mapping[tuple[str, .
 @cached_by_file(16)
 def row_lines(path: Path) -> Mapping[int, int]:
     """Return the line (from 0) on which each row begins, by row number (from 1); see `rows_by_values`."""
-    return {row.number: row.line for row in _all_rows(path)}
+    return {row.number: row.line for row in all_rows(path)}
 
 
-def _all_rows(path: Path) -> list[Row]:
-    """Return the rows of a file up to `MAX_BYTES`; nothing if any of them cannot be read."""
+def all_rows(path: Path, limit: int = MAX_BYTES) -> list[Row]:
+    """Return the rows of a file up to `limit` bytes; nothing if any of them cannot be read."""
     try:
-        return list(open_dataset(path).rows()) if _is_read_whole(path) else []
+        return list(open_dataset(path).rows()) if _is_read_whole(path, limit) else []
     except UserError:
         return []
 
@@ -194,17 +194,9 @@ def _is_read_whole(path: Path, limit: int = MAX_BYTES) -> bool:
 
 
 @cached_by_file(16)
-def all_rows(path: Path) -> tuple[Row, ...]:
-    """Return all rows; none of files above `MAX_BYTES_FOR_ROWS` and of files that cannot be read."""
-    try:
-        return tuple(open_dataset(path).rows()) if _is_read_whole(path, MAX_BYTES_FOR_ROWS) else ()
-    except UserError:
-        return ()
-
-
 def row_with_typo(path: Path, column: str) -> tuple[Row, str] | None:
     """Return the first row without a value in a column that has one under a similar name, and this name."""
-    for row in all_rows(path):
+    for row in all_rows(path, MAX_BYTES_FOR_ROWS):
         if row.values.get(column) is None:
             names = (name for name, value in row.values.items() if value is not None)
             similar = next((name for name in names if is_typo(name, column)), None)

@@ -112,7 +112,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
 from promptls.datasets.cells import typed_row
-from promptls.datasets.dataset_files import Row, all_rows
+from promptls.datasets.dataset_files import MAX_BYTES_FOR_ROWS, Row, all_rows
 from promptls.lint.analysis.call_problems import CallProblem, call_problems
 from promptls.lint.analysis.declared_experiments import (
     DeclaredExperiment,
@@ -165,7 +165,7 @@ def _misfits(path: Path, written: str) -> tuple[tuple[Row, str], ...]:
     """Return the rows with the first wrong value of an input; `written` is JSON of the schemas and the types."""
     schemas, types = json.loads(written)
     found: dict[str, tuple[Row, str]] = {}
-    for row in all_rows(path):
+    for row in all_rows(path, MAX_BYTES_FOR_ROWS):
         values = typed_row(row.values, types)
         for name, schema in schemas.items():
             value = values.get(name)

@@ -105,7 +105,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from promptls.datasets.dataset_files import RowPlace, all_rows, rows_by_values
+from promptls.datasets.dataset_files import MAX_BYTES_FOR_ROWS, RowPlace, all_rows, rows_by_values
 from promptls.dialects.ragas.prompt_object import DEFAULT_OUTPUT_TYPE, schema_in_instruction
 from promptls.dialects.ragas.saved_prompt import form_of, saved_prompt_in
 from promptls.lint.analysis.declared_experiments import (
@@ -379,7 +379,7 @@ def _wrong_answers(path: Path, names: tuple[str, ...], schema: str) -> tuple[tup
 
     Empty if most are not: then the column has other values than the answer.
     """
-    rows = all_rows(path)
+    rows = all_rows(path, MAX_BYTES_FOR_ROWS)
     column = next((name for name in names if rows and name in rows[0].values), None)
     answers = [(row, row.values[column]) for row in rows if column and row.values[column] not in (None, "")]
     check = SchemaCheck(json.loads(schema))
