@@ -414,7 +414,8 @@ def _of_bounds(schema: MappingNode) -> Iterator[Finding]:
 def _of_required(value: Node, schema: MappingNode) -> Iterator[Finding]:
     """Yield the typos of properties in `required`, and other names there if a schema has no other properties."""
     properties = schema.merged("properties")
-    is_whole = all(schema.entry(each) is None for each in _OF_MORE_PROPERTIES)
+    more = [entry for each in _OF_MORE_PROPERTIES if (entry := schema.entry(each)) is not None]
+    is_whole = all(scalar_text(entry.value) == "false" for entry in more)
     if not isinstance(value, Sequence) or not isinstance(properties, MappingNode):
         return
     names = [name for entry in properties.entries if (name := key_text(entry)) is not None]

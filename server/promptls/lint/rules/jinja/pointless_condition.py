@@ -317,7 +317,7 @@ def _joined(place: _Place, node: Operation, *, is_condition: bool) -> Iterator[F
         if is_condition and (is_text or (isinstance(text, Collection) and text.items)):
             yield from _always_true(place, beside, text)
     for each in (*before, last) if is_condition else ():
-        if isinstance(each, Constant) and each.value is (operator == "or"):
+        if isinstance(each, Constant) and each.value in ({True} if operator == "or" else {False}):
             when = "always" if each.value else "never"
             yield Finding(place.span(each), f"with this, the condition is {when} true")
     if place.tokens(last) in {place.tokens(each) for each in before}:

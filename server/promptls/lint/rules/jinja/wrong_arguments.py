@@ -392,6 +392,8 @@ _NUMBERS: Final = frozenset(
 """The parameters of filters that are numbers."""
 _INDENTATIONS: Final = frozenset({("indent", "width"), ("tojson", "indent")})
 """The parameters of filters that are a number of spaces, or the text in their place."""
+_BOOLEANS: Final = frozenset({"blank", "boolean", "case_sensitive", "first", "killwords", "reverse"})
+"""The parameters of filters that are true or false."""
 _FLAGS: Final = {
     ("dictsort", "case_sensitive"): "by",
     ("max", "case_sensitive"): "attribute",
@@ -423,6 +425,11 @@ def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature)
             number = value.value.strip()
             fixes = (Fix.change_to(value.span, number, preferred=True),) if number.isdecimal() else ()
             yield Finding(value.span, f"`{name}` is a number, and this is a text", fixes)
+        elif name in _BOOLEANS and value.value.lower() in {"true", "false"}:
+            fix = Fix.change_to(value.span, value.value.lower(), preferred=True)
+            yield Finding(
+                value.span, f"`{name}` is true or false, and any text is true", (fix,), severity="warning"
+            )
         elif (node.name, name) in _INDENTATIONS and value.value.isdecimal():
             fix = Fix.change_to(value.span, value.value, preferred=True)
             message = "in quotes, this is what each line begins with, and not the number of spaces"

@@ -4,7 +4,8 @@ Reports an object in the contents of a prompt with a comma too many or too few, 
 with an odd number of quotes, a text in single or typographic quotes and `True` where the text speaks of
 JSON, as hints, one between backquotes, in a code fence or at the end of a line that lacks its closing brace, and keys that are typos of a property
 in the `output_schema` of the header. An object that has all properties but one, and another key, has renamed it. Reports typos of values of an `enum` of the schema, also in
-instructions of prompt objects and in sections: in JSON, and in a row or list that has all its other values but one. Quotes around a
+instructions of prompt objects and in sections: in JSON, and in a row or list that has all its other values but one. A tag that prints a
+value of a declared `enum` of texts without quotes in an object is reported. Quotes around a
 tag with `tojson` are a hint, and so are typos of properties and inputs that a text names in quotes. Objects in code of other languages are not reported, nor are those with a tag
 of a branch or loop inside.
 
@@ -37,6 +38,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from promptls.lint.analysis.declared_types import schema_at
 from promptls.lint.rule import (
     DECLARING_KINDS,
     PARTS_KINDS,
@@ -48,9 +50,11 @@ from promptls.lint.rule import (
     each_chunk_given,
     rule,
 )
+from promptls.semantic.flow.shapes import resolved_uses
 from promptls.semantic.kind import Kind
 from promptls.semantic.parts import FENCE, chunk_contents, tags_in, texts_with_digits
-from promptls.syntax.chunk import Chunk
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import items_in
 from promptls.syntax.jinja.nodes import Filter
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.yaml.nodes import Mapping
@@ -87,6 +91,42 @@ def _properties(file: File) -> frozenset[str]:
         for name in properties
     )
     return found and found | file.template.names.input_names
+
+
+_KEY_BEFORE: Final = re.compile(r'[{,]\s*"\w+"\s*:\s*\Z')
+_END_AFTER: Final = re.compile(r"\s*[,}]")
+
+
+@chunk_fact
+def _bare(chunk: Chunk) -> tuple[Span, ...]:
+    """Return the expressions of tags that are a value of an object in JSON, without quotes."""
+    found: list[Span] = []
+    for content in chunk_contents(chunk) if '": {{' in chunk.text else ():
+        for tag in tags_in(chunk, content):
+            before = chunk.text[max(content.value.span.start, tag.span.start - _MAX_KEY) : tag.span.start]
+            if (
+                tag.kind == "output"
+                and _KEY_BEFORE.search(before)
+                and _END_AFTER.match(chunk.text, tag.span.end)
+            ):
+                found += (each.span.shifted(tag.span.start) for each in tag_tree(tag).statement.expressions)
+    return tuple(found)
+
+
+_MAX_KEY: Final = 60
+
+
+def _unquoted_choices(file: File) -> Iterator[Finding]:
+    """Yield the values of an `enum` of texts that a tag prints in JSON without quotes."""
+    schemas = file.template.declarations.schemas
+    bare = {span.shifted(located.start) for located, span in items_in(file.chunks, _bare)} if schemas else ()
+    for use in resolved_uses(file.template) if bare else ():
+        schema = schema_at(schemas.get(str(use.path[0].key)), use.path) if use.span in bare else None
+        options = schema.get("enum") if schema is not None else None
+        if isinstance(options, list) and all(isinstance(option, str) for option in options):
+            message = "a text in JSON has quotes, and this prints a value of an `enum` of texts without them"
+            edit = Edit.insert(use.span.end, " | tojson")
+            yield Finding(use.span, message, (Fix("Add `tojson`", (edit,)),))
 
 
 def _objects_of_schema(file: File) -> frozenset[frozenset[str]]:
@@ -201,6 +241,7 @@ def invalid_json_example(file: File) -> Iterator[Finding]:
     if file.kind in PARTS_KINDS:
         yield from _in_contents(file)
         yield from _quoted_twice(file)
+        yield from _unquoted_choices(file)
         if _properties(file):
             yield from _misspelled_names(file)
             yield from _renamed_properties(file)
