@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from promptls.lint.analysis.declared_types import schema_at
@@ -61,7 +61,7 @@ from promptls.syntax.yaml.nodes import Mapping
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.errors import trailing_comma
 from promptls.text.positions import Span
-from promptls.text.suggest import only_typo
+from promptls.text.suggest import nearest, only_typo
 
 _QUOTED: Final = re.compile(r'\{[ ]*"\w+"?[ ]*:[^{}\n]*\}')
 """An object on one line, with no other in it."""
@@ -138,24 +138,25 @@ def _objects_of_schema(file: File) -> frozenset[frozenset[str]]:
 
 @each_chunk_given(_objects_of_schema)
 def _renamed_properties(chunk: Chunk, objects: frozenset[frozenset[str]]) -> Iterator[Finding]:
-    """Yield the only key of an object in JSON that is not in the schema, if it lacks only one of its properties."""
+    """Yield the only key of an object in JSON that is not in the schema, if it lacks only one of its properties.
+
+    An object that has one property alone is only reported if the key is like the one that it lacks.
+    """
     for _, text, start in texts_with_digits(chunk) if objects else ():
         for match in _FLAT.finditer(text):
             keys = {each[1]: Span(*each.span(1)) for each in _KEY.finditer(text, *match.span())}
             for names in objects:
-                (missing, wrong) = (names - keys.keys(), keys.keys() - names)
-                if (
-                    len(missing) == len(wrong) == 1
-                    and keys.keys() & names
-                    and not _is_typo_of_any(wrong, names)
-                ):
-                    message = f"the `output_schema` has no property `{min(wrong)}`"
-                    yield Finding.suggest(keys[min(wrong)].shifted(start), message, min(missing))
+                wrong, missing = keys.keys() - names, names - keys.keys()
+                if len(wrong) != 1 or len(missing) != 1:
+                    continue
+                (key,), (meant,) = wrong, missing
+                is_likely = len(keys) > _PAIR_OF_KEYS or (len(keys) > 1 and nearest(key, missing) is not None)
+                if is_likely and only_typo(key, names) is None:  # another check reports typos
+                    message = f"the `output_schema` has no property `{key}`"
+                    yield Finding.suggest(keys[key].shifted(start), message, meant)
 
 
-def _is_typo_of_any(wrong: Iterable[str], names: frozenset[str]) -> bool:
-    """Return whether another check reports a key as a typo."""
-    return any(only_typo(each, names) is not None for each in wrong)
+_PAIR_OF_KEYS: Final = 2
 
 
 def _schemas_in(schema: Any, depth: int = 10) -> Iterator[dict[Any, Any]]:
