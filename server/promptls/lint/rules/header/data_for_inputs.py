@@ -154,14 +154,14 @@ def _in_rows(file: File, experiment: DeclaredExperiment, span: Span) -> Iterator
     schemas = {name: schema for name, schema in file.template.declarations.schemas.items() if schema}
     types = file.template.declarations.settings.input_types()
     written = json.dumps([schemas, types], default=str) if schemas else ""
-    for row, what in _misfits(experiment.dataset, written) if schemas else ():
+    for row, what in _row_mismatches(experiment.dataset, written) if schemas else ():
         place = place_in_data(experiment.dataset, FilePlace(experiment.dataset, row.line), "the row")
         message = f"row {row.number} of `{experiment.declared.dataset}`: {what}"
         yield Finding(span, message, related=(place,))
 
 
 @cached_by_file(16)
-def _misfits(path: Path, written: str) -> tuple[tuple[Row, str], ...]:
+def _row_mismatches(path: Path, written: str) -> tuple[tuple[Row, str], ...]:
     """Return the rows with the first wrong value of an input; `written` is JSON of the schemas and the types."""
     schemas, types = json.loads(written)
     found: dict[str, tuple[Row, str]] = {}
