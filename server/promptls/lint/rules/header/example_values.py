@@ -334,10 +334,12 @@ def _in_rows(file: File) -> Iterator[Finding]:
     schema = file.template.declarations.settings.output_schema or {}
     for experiment in declared_experiments(file):
         span = experiment.span(file, "dataset")
-        for row, what in _wrong_rows(file, experiment, schema) if span is not None and schema else ():
+        if span is None or not schema:
+            continue
+        for row, what in _wrong_rows(file, experiment, schema):
             message = f"row {row.number} of `{experiment.declared.dataset}` expects {what}"
             place = place_in_data(experiment.dataset, FilePlace(experiment.dataset, row.line), "the row")
-            yield Finding(span or Span(0, 0), message, severity="warning", related=(place,))
+            yield Finding(span, message, severity="warning", related=(place,))
 
 
 def _wrong_rows(
