@@ -181,6 +181,17 @@ async def run(row):
     assert found(changed.replace("score(row)", f"score({row})")) == []
 
 
+def test_a_parameter_is_not_the_function_of_its_name() -> None:
+    program = """
+from ragas.metrics import Faithfulness
+metric = Faithfulness(llm=llm)
+def made(): return {"user_input": "a", "response": "b", "retrieved_contexts": ["c"]}
+async def run(): await metric.single_turn_ascore(made())
+"""
+    assert found(program) == ["made()"]
+    assert found(program.replace("run()", "run(made)")) == []
+
+
 def test_a_dataset_has_samples_of_one_kind() -> None:
     text = f"{PROGRAM}EvaluationDataset(samples=[one, many])\n"
     assert found(text) == ["many"]

@@ -100,15 +100,14 @@ class _Samples:
 
     def __init__(self, program: Program) -> None:
         self._program = program
+        functions = program.top_functions.values()
         self._fixtures = {
-            name
-            for name, function in program.top_functions.items()
-            if any("fixture" in ast.unparse(each) for each in function.decorator_list)
+            each.name: each
+            for each in functions
+            if any("fixture" in ast.unparse(decorator) for decorator in each.decorator_list)
         }
         self._methods = {each.name for each in program.functions}
-        self._scored = {
-            name: {*_scored_parameters(program, each)} for name, each in program.top_functions.items()
-        }
+        self._scored = {each: {*_scored_parameters(program, each)} for each in functions}
         self._mentioned: set[str | None] = set()
         # The fields of a conversation are no columns of other samples.
         conversations = (each for each in program.calls if program.library_name(each.func) == _SAMPLES[1])
@@ -120,21 +119,23 @@ class _Samples:
                 case ast.Constant(value=str(name)) | ast.keyword(arg=name) | ast.Attribute(attr=name):
                     self._mentioned.add(name)
 
-    def _resolved(self, node: ast.expr | None, followed: frozenset[str] = frozenset()) -> ast.expr | None:
+    def _resolved(
+        self, node: ast.expr | None, followed: frozenset[Function] = frozenset()
+    ) -> ast.expr | None:
         """Return the value of a name that is bound once, of an item of a list in such a name, and of a call.
 
         A call is that of a function of the program with a single `return`; a parameter may be a fixture.
         """
         match node:
             case ast.Name(id=name) if name in self._fixtures:
-                return self._returned(name, followed)
+                return self._returned(self._fixtures[name], followed)
             case ast.Name():
                 value = self._variable(node)
                 return self._resolved(value, followed) if isinstance(value, ast.Call | ast.Await) else value
             case ast.Await(value=value):
                 return self._resolved(value, followed)
-            case ast.Call(func=ast.Name(id=name)) if name in self._program.top_functions:
-                return self._filled(self._returned(name, followed), node, name) or node
+            case ast.Call() if (function := self._program.function(node.func)) is not None:
+                return self._filled(self._returned(function, followed), node, function) or node
             case ast.Subscript(value=ast.Name(id=name) as variable, slice=ast.Constant(value=int(index))):
                 items = self._variable(variable) if name not in self._program.appended else None
                 is_item = isinstance(items, ast.List) and 0 <= index < len(items.elts)
@@ -146,28 +147,20 @@ class _Samples:
         is_changed = self._program.attributes.get(node.id, frozenset()) & _CHANGES
         return None if is_changed else self._program.resolved(node)
 
-    def _filled(self, made: ast.expr | None, call: ast.Call, name: str) -> ast.expr | None:
+    def _filled(self, made: ast.expr | None, call: ast.Call, function: Function) -> ast.expr | None:
         """Return what a function makes, with the argument in place of a parameter that it unpacks."""
         match made:
             case ast.Call(args=[], keywords=[ast.keyword(arg=None, value=ast.Name(id=parameter))]):
-                given = self._arguments(call, name).get(parameter)
+                given = _arguments(call, function).get(parameter)
                 if given is not None:
                     unpacked = ast.copy_location(ast.keyword(None, given), made.keywords[0])
                     return ast.copy_location(ast.Call(made.func, [], [unpacked]), made)
         return made
 
-    def _arguments(self, call: ast.Call, name: str) -> dict[str, ast.expr]:
-        """Return the arguments of a call of a function of the program, by its parameters."""
-        function = self._program.top_functions.get(name)
-        return {} if function is None or is_open(call) else arguments(call, parameter_names(function))
-
-    def _returned(self, name: str, followed: frozenset[str]) -> ast.expr | None:
+    def _returned(self, function: Function, followed: frozenset[Function]) -> ast.expr | None:
         """Return what a function of the program returns, if that is a single expression."""
-        function = self._program.top_functions.get(name)
-        if function is None or name in followed:
-            return None
-        returned = returned_values(function)
-        return self._resolved(returned[0] if len(returned) == 1 else None, followed | {name})
+        returned = returned_values(function) if function not in followed else []
+        return self._resolved(returned[0] if len(returned) == 1 else None, followed | {function})
 
     # -- fields -----------------------------------------------------------------------
 
@@ -302,9 +295,9 @@ class _Samples:
         match call.func:
             case ast.Attribute(attr=method) if method in _SCORES:
                 given += [*call.args[:1], *(each.value for each in call.keywords if each.arg == "sample")]
-            case ast.Name(id=name) if name in self._scored:
-                passed = self._arguments(call, name)
-                given += [passed[each] for each in self._scored[name] if each in passed]
+            case ast.Name() if (function := self._program.function(call.func)) is not None:
+                passed = _arguments(call, function)
+                given += [passed[each] for each in self._scored[function] if each in passed]
         for sample in given:
             made = self._resolved(sample)
             if isinstance(made, ast.Dict | ast.List | ast.ListComp):
@@ -524,6 +517,11 @@ class _Samples:
             return METRIC_CLASSES[INSTANCES.get(name, name)].needs
         known = (each for each in RAGAS_METRICS if each.kind not in CONVERSATIONS)
         return next((each.needs for each in known if name in {each.kind, each.name}), ())
+
+
+def _arguments(call: ast.Call, function: Function) -> dict[str, ast.expr]:
+    """Return the arguments of a call of a function, by its parameters."""
+    return {} if is_open(call) else arguments(call, parameter_names(function))
 
 
 def _scored_parameters(program: Program, function: Function) -> Iterator[str]:
