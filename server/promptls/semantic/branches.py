@@ -55,7 +55,7 @@ class Branches(NamedTuple):
 
     def exclude(self, first: int, second: int) -> bool:
         """Return whether no rendering reaches both positions."""
-        return are_exclusive(self.at(first), self.at(second))
+        return _are_exclusive(self.at(first), self.at(second))
 
     def come_together(self, first: int, second: int) -> bool:
         """Return whether every rendering that reaches the deeper of two positions also reaches the other."""
@@ -79,7 +79,7 @@ def _blocks_at_chunks(chunks: ChunkList) -> tuple[tuple[OpenBlock, ...], ...]:
     return tuple(found)
 
 
-def are_exclusive(first: tuple[OpenBlock, ...], second: tuple[OpenBlock, ...]) -> bool:
+def _are_exclusive(first: tuple[OpenBlock, ...], second: tuple[OpenBlock, ...]) -> bool:
     """Return whether no rendering reaches two positions, by the blocks around them."""
     return any(
         one.opening == other.opening and one.branch != other.branch

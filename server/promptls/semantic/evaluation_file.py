@@ -127,14 +127,14 @@ def _inside(inner: tuple[int, int], outer: Span) -> bool:
 
 def scalars_in(node: Node | None) -> Iterator[Scalar]:
     """Yield the texts whose fields OpenCompass fills in: a single text, or the texts of turns or messages."""
-    for each in texts_in(node):
+    for each in _texts_in(node):
         if isinstance(each, Scalar):
             yield each
         else:
             yield from turn_texts(each)
 
 
-def texts_in(node: Node | None) -> Iterator[Scalar | Mapping]:
+def _texts_in(node: Node | None) -> Iterator[Scalar | Mapping]:
     """Yield the same as `scalars_in`, but whole turns for dialogues and messages."""
     if isinstance(node, Scalar):
         yield node
@@ -142,7 +142,7 @@ def texts_in(node: Node | None) -> Iterator[Scalar | Mapping]:
         yield from (item for item in node.items if not isinstance(item, Sequence))
     elif isinstance(node, Mapping):
         for key in vocabulary.DIALOGUE_KEYS:
-            yield from texts_in(node.value(key))
+            yield from _texts_in(node.value(key))
 
 
 def turn_texts(turn: Mapping) -> Iterator[Scalar]:

@@ -99,7 +99,7 @@ def unreadable(error: Exception, text: str, whole: Span, base: int) -> HeaderPro
     return HeaderProblem("invalid-value", place, "Jinja does not run in the header: write the value itself")
 
 
-def problem_of(tree: Mapping, found: Invalid, said: str | None) -> HeaderProblem:
+def _problem_of(tree: Mapping, found: Invalid, said: str | None) -> HeaderProblem:
     """Return the problem of an invalid value in a header, with its span; `said` replaces its message."""
     if found.is_unknown_key:
         return _unknown_key(tree, found)
@@ -406,13 +406,13 @@ def _validate(
     }
     nameless = first_without_name(invalid, Header)
     problems = [
-        problem_of(tree, found, nameless.get(found.path))
+        _problem_of(tree, found, nameless.get(found.path))
         for found in invalid
         if nameless.get(found.path) != ""
         and (found.path not in misspelled or node_at(tree, found.path) is not None)
     ]
     if rest_of_invalid:
-        first = problem_of(tree, rest_of_invalid[0], None)
+        first = _problem_of(tree, rest_of_invalid[0], None)
         message = f"{plural(len(rest_of_invalid), 'more problem')} from here on"
         problems.append(HeaderProblem("invalid-value", first.span, message))
     return settings, tuple(problems)

@@ -33,7 +33,7 @@ _SAVED_KEYS: Final = frozenset(saved_keys("simple prompt", ()))
 
 
 @lru_cache(maxsize=256)
-def are_of_object(keys: frozenset[str]) -> bool:
+def _are_of_object(keys: frozenset[str]) -> bool:
     """Return whether a mapping with these keys, including `instruction`, is a prompt object.
 
     Agents, tasks and skills of other programs have an `instruction` too. They can be recognized by keys
@@ -54,7 +54,7 @@ _KEY: Final = re.compile(rf"^(?:[ ]{{1,3}}|[ ]*\t[ \t]*)({_KEYS})[ ]*:", re.MULT
 _TABS: Final = re.compile(r"^[ ]*\t[ \t]*", re.MULTILINE)
 
 
-def in_usual_frame(text: str) -> str | None:
+def _in_usual_frame(text: str) -> str | None:
     """Return the text with the keys of its parts at their usual indentation.
 
     None if that is the text itself.
@@ -120,7 +120,7 @@ _GO_TAG: Final = re.compile(
 _CERTIFICATE: Final = "-----BEGIN "
 
 
-def is_prompt_like(chunk: Chunk, part: Part) -> bool:
+def _is_prompt_like(chunk: Chunk, part: Part) -> bool:
     """Return whether an item is a part of a prompt by its keys, name or text."""
     keys = {key_text(entry) for entry in part.entries}
     if keys == _PERSON_KEYS:
@@ -130,13 +130,13 @@ def is_prompt_like(chunk: Chunk, part: Part) -> bool:
     if _PROMPT_POET.search(chunk.text, part.span.start, max(part.span.end, part.span.start)):
         return True
     text = _literal(chunk, part)
-    return bool(_SENTENCE.search(text)) or (not is_file_like(chunk, part) and bool(_PROSE.search(text)))
+    return bool(_SENTENCE.search(text)) or (not _is_file_like(chunk, part) and bool(_PROSE.search(text)))
 
 
-def has_keys_of_prompts(chunk: Chunk, part: Part) -> bool:
+def _has_keys_of_prompts(chunk: Chunk, part: Part) -> bool:
     """Return whether an item with unknown keys is a part anyway, by those keys or its text."""
     keys = {key for entry in part.entries if (key := key_text(entry)) is not None}
-    if not {"name", "content"} <= keys or not part.is_whole or is_file_like(chunk, part):
+    if not {"name", "content"} <= keys or not part.is_whole or _is_file_like(chunk, part):
         return False
     others = keys - set(PART_KEYS)
     if others <= _MODEL_KEYS or _PROMPT_POET.search(chunk.text, part.span.start, part.span.end):
@@ -144,7 +144,7 @@ def has_keys_of_prompts(chunk: Chunk, part: Part) -> bool:
     return others <= _MODEL_KEYS | _TEXT_NAMES and bool(_SENTENCE.search(_literal(chunk, part)))
 
 
-def is_file_like(chunk: Chunk, part: Part) -> bool:
+def _is_file_like(chunk: Chunk, part: Part) -> bool:
     """Return whether an item looks like a secret or a file of a different program."""
     if _GO_TAG.search(chunk.text, part.span.start, max(part.span.end, part.span.start)):
         return True
@@ -258,7 +258,7 @@ def kind_of(source: Source, *, has_header: bool) -> Kind:
         # The text below is an incomplete header, not a prompt object.
         return Kind.PARTS
     keys = top_keys(source)
-    if "instruction" in keys and are_of_object(keys):
+    if "instruction" in keys and _are_of_object(keys):
         return Kind.OBJECT
     if _is_evaluation(source, keys):
         return Kind.EVALUATION
@@ -338,7 +338,7 @@ def has_keys_of_objects(text: str) -> bool:
 def _json_kind(keys: frozenset[str]) -> Kind:
     """Return the kind of a JSON file; other programs use JSON too, so one characteristic is not enough."""
     own = keys & (_OBJECT_KEYS | NEWER_FILE_KEYS)
-    if "instruction" in keys and own and are_of_object(keys):
+    if "instruction" in keys and own and _are_of_object(keys):
         return Kind.OBJECT
     if len(own - {"instruction"}) > 1 and any(is_close(key, "instruction") for key in keys - own):
         return Kind.OBJECT
@@ -399,11 +399,11 @@ def _counts(chunk: Chunk) -> _Items:
     is_broken = bool(chunk_yaml(chunk).problems)
     colonless = _COLONLESS_KEY.findall(chunk.text) if is_broken else []
     if not colonless and (items.others or any(part.is_whole or part.is_likely for part in items.parts)):
-        likely = [part for part in items.parts if part.is_likely or has_keys_of_prompts(chunk, part)]
+        likely = [part for part in items.parts if part.is_likely or _has_keys_of_prompts(chunk, part)]
         incomplete = sum(_is_incomplete(part) and not part.is_likely for part in items.parts)
         unlikely = len(items.parts) - len(likely) - incomplete + len(items.others)
-        prompts = sum(is_prompt_like(chunk, part) for part in likely)
-        files = sum(is_file_like(chunk, part) for part in likely)
+        prompts = sum(_is_prompt_like(chunk, part) for part in likely)
+        files = sum(_is_file_like(chunk, part) for part in likely)
         return _Items(len(likely), unlikely, prompts, files, len(items.others))
     if not is_broken:
         return _Items()
@@ -412,7 +412,7 @@ def _counts(chunk: Chunk) -> _Items:
         return _Items(1, 0, 1, 0)
     if {"name", "role"} <= keys <= set(PART_KEYS) and _MODEL_ROLE.search(chunk.text):
         return _Items(1, 0, 1, 0)
-    usual = in_usual_frame(chunk.text)
+    usual = _in_usual_frame(chunk.text)
     return _item_counts(Source.of(usual).root) if usual is not None else _Items()
 
 

@@ -337,10 +337,10 @@ def _line_indent(chunk: Chunk, offset: int) -> int:
 
 def written_span(chunk: Chunk, value: Scalar) -> Span:
     """Return the span of a value without its anchor and its tag."""
-    return Span(written_at(chunk, value), value.span.end)
+    return Span(_written_at(chunk, value), value.span.end)
 
 
-def written_at(chunk: Chunk, value: Scalar) -> int:
+def _written_at(chunk: Chunk, value: Scalar) -> int:
     """Return where a value begins, after its anchor and its tag."""
     properties = _PROPERTIES.match(chunk.text, value.span.start)
     return value.span.start if properties is None else min(properties.end(), value.span.end)
@@ -348,7 +348,7 @@ def written_at(chunk: Chunk, value: Scalar) -> int:
 
 def block_indent(chunk: Chunk, content: Content) -> int | None:
     """Return the indentation of the lines of a block scalar, or None if it has no text."""
-    header = _INDICATORS.match(chunk.text, written_at(chunk, content.value))
+    header = _INDICATORS.match(chunk.text, _written_at(chunk, content.value))
     if header and header.group(1):
         return column_of(chunk, content.key.start) + int(header.group(1))
     first = bisect_right(chunk.line_starts, content.value.span.start)
@@ -372,12 +372,12 @@ FENCE: Final = re.compile(r"^[ \t]*(?P<mark>```+|~~~+)[ \t]*(?P<language>[\w+-]*
 
 
 def texts_with_digits(chunk: Chunk) -> Iterator[tuple[Content, str, int]]:
-    """Yield the contents of a chunk, each with its `text_with_digits` and where that begins."""
+    """Yield the contents of a chunk, each with its text as in `_text_with_digits`, and where that begins."""
     for content in chunk_contents(chunk):
-        yield content, text_with_digits(chunk, content), content.value.span.start
+        yield content, _text_with_digits(chunk, content), content.value.span.start
 
 
-def text_with_digits(chunk: Chunk, content: Content) -> str:
+def _text_with_digits(chunk: Chunk, content: Content) -> str:
     """Return the text of a content with a digit in place of each character of a value, and no other tags."""
     start, end = content.value.span
     pieces, at = [], start

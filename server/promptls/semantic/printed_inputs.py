@@ -53,7 +53,7 @@ _DEFAULT_WIDTH: Final = 4
 _LINE_BREAKS: Final = frozenset({"\n", "\\n", "\r\n"})
 
 
-def unescaped_values(
+def _unescaped_values(
     node: Expression, indent: int | None, *, adds_breaks: bool = False
 ) -> Iterator[tuple[Expression, bool]]:
     """Yield the values in an expression whose line breaks are printed unchanged.
@@ -65,10 +65,10 @@ def unescaped_values(
         return
     adds_breaks = adds_breaks or _adds_breaks(node, indent or 0)
     if adds_breaks and isinstance(node, Filter) and node.name in _LIST_FILTERS and node.target is not None:
-        yield from unescaped_values(node.target, indent, adds_breaks=True)
+        yield from _unescaped_values(node.target, indent, adds_breaks=True)
         return
     for inner in _passed_on(node, indent):
-        yield from unescaped_values(inner, indent, adds_breaks=adds_breaks)
+        yield from _unescaped_values(inner, indent, adds_breaks=adds_breaks)
 
 
 def _adds_breaks(node: Expression, indent: int) -> bool:
@@ -279,7 +279,7 @@ def _printed(chunk: Chunk) -> Iterator[PrintedInput]:
                 continue
             expression = _outer_span(tag, whole).shifted(tag.span.start)
             seen: set[str] = set()
-            for value, adds_breaks in unescaped_values(whole, indent):
+            for value, adds_breaks in _unescaped_values(whole, indent):
                 sources = sources or _Sources(chunk)
                 found = sources.input_of(value, tag)
                 if found is None:

@@ -41,7 +41,7 @@ def file_fact(find: Callable[[ChunkList], Fact]) -> Callable[[ChunkList], Fact]:
         memo = chunks.memos.get(fact)
         if memo is None or memo.serial != chunks.serial:
             steps = None if memo is None else chunks.steps_since(memo.serial)
-            if memo is not None and steps is not None and is_unchanged(memo.reads, chunks, steps):
+            if memo is not None and steps is not None and _is_unchanged(memo.reads, chunks, steps):
                 memo = chunks.memos[fact] = Memo(chunks.serial, memo.value, memo.reads)
             else:
                 value, inner = recorded(chunks.serial, find, chunks)
@@ -88,7 +88,7 @@ def placed_fact(
     return fact
 
 
-def is_unchanged(reads: Reads, chunks: ChunkList, steps: tuple[EditStep, ...]) -> bool:
+def _is_unchanged(reads: Reads, chunks: ChunkList, steps: tuple[EditStep, ...]) -> bool:
     """Return whether everything that was read of an earlier version of the file is unchanged in this one.
 
     `steps` are the edits since that version.
@@ -149,14 +149,14 @@ def _is_same_column(step: EditStep, column: Callable[[Chunk], object]) -> bool:
             before, now = column(old), column(new)
             if before is now or before == now:
                 continue
-            if not (step.keeps_lines and equal_but_places(before, now)):
+            if not (step.keeps_lines and _equal_but_places(before, now)):
                 same = False
                 break
         step.same[column] = same
     return same
 
 
-def equal_but_places(one: object, other: object) -> bool:
+def _equal_but_places(one: object, other: object) -> bool:
     """Return whether two values differ only in spans."""
     if one is other:
         return True
@@ -167,15 +167,15 @@ def equal_but_places(one: object, other: object) -> bool:
         return True
     if isinstance(one, tuple):
         assert isinstance(other, tuple)
-        return len(one) == len(other) and all(map(equal_but_places, one, other))
+        return len(one) == len(other) and all(map(_equal_but_places, one, other))
     if isinstance(one, dict):
         assert isinstance(other, dict)
-        return one.keys() == other.keys() and all(equal_but_places(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(_equal_but_places(one[key], other[key]) for key in one)
     if one == other:
         return True
     if is_dataclass(kind):
         fields_of = _field_getter(kind)
-        return equal_but_places(fields_of(one), fields_of(other))
+        return _equal_but_places(fields_of(one), fields_of(other))
     return False
 
 

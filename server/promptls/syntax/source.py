@@ -71,7 +71,7 @@ class Refusal(NamedTuple):
 
 
 @placed_fact
-def refusal_of(root: ChunkList) -> Refusal | None:
+def _refusal_of(root: ChunkList) -> Refusal | None:
     """Return why the text of these chunks is not analyzed, or None if it is."""
     if root.length > MAX_CHARACTERS:
         first = next(root.placed()).chunk
@@ -138,7 +138,7 @@ def _first(root: ChunkList, number: Callable[[Piece], int], is_one: Callable[[Ta
     return next(filter(is_one, located.chunk.tags)).span.shifted(located.start)
 
 
-def depending_on(root: ChunkList, span: Span) -> Located:
+def _depending_on(root: ChunkList, span: Span) -> Located:
     """Return the first chunk whose tags may change when `span` does: its own, or an earlier one."""
     first = root.at_offset(span.start)
     if not root.is_reaching:
@@ -158,7 +158,7 @@ def text_with(root: ChunkList, first: Located, last: int, span: Span, text: str)
     return old[: span.start - first.start] + text + old[span.end - first.start :]
 
 
-def recut_chunks(root: ChunkList, first: int, last: int, text: str) -> ChunkList:
+def _recut_chunks(root: ChunkList, first: int, last: int, text: str) -> ChunkList:
     """Return the list with the chunks from index `first` to `last` replaced by those of `text`.
 
     The text is extended by the following chunks until it can be cut independently of them:
@@ -243,7 +243,7 @@ class Source:
     @property
     def refusal(self) -> Refusal | None:
         """Why the text is not analyzed, or None if it is."""
-        return refusal_of(self.root)
+        return _refusal_of(self.root)
 
     def __len__(self) -> int:
         return self.root.length
@@ -477,11 +477,11 @@ class Source:
 
     def _edited_list(self, span: Span, text: str) -> Source | None:
         """Return the source after any edit; None if the text may no longer be a list."""
-        first, last = depending_on(self.root, span), self.located(span.end).index
+        first, last = _depending_on(self.root, span), self.located(span.end).index
         if span.start <= first.start + 1 and first.index > 0:
             first = self.root.at_index(first.index - 1)  # the edit may remove its dash
         new = text_with(self.root, first, last, span, text)
-        made = Source(recut_chunks(self.root, first.index, last, new), Layout.LIST)
+        made = Source(_recut_chunks(self.root, first.index, last, new), Layout.LIST)
         return made if first.index or _is_list(made.first_chunk) else None
 
 

@@ -16,7 +16,7 @@ Roles: TypeAlias = dict[Any, dict[str, Any]]
 HERE: prompt_list.ConfigPath = ("meta_template",)
 
 
-def roles_of(meta: Mapping[str, Any]) -> Roles:
+def _roles_of(meta: Mapping[str, Any]) -> Roles:
     """Return the roles of the `round` and the `reserved_roles` of a meta template."""
     items = [item for key in ("round", "reserved_roles") for item in meta.get(key, ())]
     return {item["role"]: dict(item) for item in items if isinstance(item, Mapping)}
@@ -60,7 +60,7 @@ def unknown_role(
     return prompt_list.OpenCompassError(f"{message}.", cause="KeyError")
 
 
-def merged_roles(roles: Roles, items: Any) -> Roles:
+def _merged_roles(roles: Roles, items: Any) -> Roles:
     """Return the roles, updated by the turns among `items` for their roles or fallback roles."""
     merged = {name: dict(role) for name, role in roles.items()}
     turns = [items] if isinstance(items, Mapping) else items
@@ -74,7 +74,7 @@ def merged_roles(roles: Roles, items: Any) -> Roles:
     return merged
 
 
-def split_rounds(dialogue: tuple[Any, ...], rounds: list[Any], *, uses_fallback: bool) -> list[int]:
+def _split_rounds(dialogue: tuple[Any, ...], rounds: list[Any], *, uses_fallback: bool) -> list[int]:
     """Return the starts of the rounds of a dialogue, and its end.
 
     Only the parser for APIs uses the `fallback_role` of turns here.
@@ -100,7 +100,7 @@ def split_rounds(dialogue: tuple[Any, ...], rounds: list[Any], *, uses_fallback:
     return [*cuts, len(dialogue)]
 
 
-def past_the_end_section() -> prompt_list.OpenCompassError:
+def _past_the_end_section() -> prompt_list.OpenCompassError:
     """Return the failure that occurs if a prompt reaches the `end` section of a dialogue."""
     return prompt_list.OpenCompassError(
         "OpenCompass fails at the `end` of a dialogue under a meta template, as it opens that section with "
@@ -190,7 +190,7 @@ def build_meta_template(mapping: Any, *, is_api: bool) -> MetaTemplate:
             raise _wrong(f"A meta template that is a list has messages with a `role`: {roles}.")
         return MetaTemplate(None, is_api, messages=tuple(mapping))
     prompt_list.raise_first(meta_problems(mapping, is_api=is_api))
-    return MetaTemplate(mapping, is_api, roles_of(mapping))
+    return MetaTemplate(mapping, is_api, _roles_of(mapping))
 
 
 def build_layout(config: Any) -> MetaTemplate:
@@ -319,20 +319,20 @@ def _pieces(
             yield item, {}, False
         elif "section" not in item:
             if open_sections[-1][0] in {"begin", "end"}:
-                yield item, merged_roles(meta.roles, item), mode == "gen"
+                yield item, _merged_roles(meta.roles, item), mode == "gen"
         elif item["pos"] == "begin":
             open_sections.append((item["section"], place + 1))
         elif not open_sections:
-            raise past_the_end_section()
+            raise _past_the_end_section()
         else:
             section, start = open_sections.pop()
             if section not in {"round", "ice"}:
                 continue
             dialogue, rounds = prompt.items[start:place], meta.mapping["round"]
-            cuts = split_rounds(dialogue, rounds, uses_fallback=meta.is_api)
+            cuts = _split_rounds(dialogue, rounds, uses_fallback=meta.is_api)
             for begin, end in pairwise(cuts):
                 stops = mode == "gen" and end == cuts[-1] and item["section"] == "round"
-                yield rounds, merged_roles(meta.roles, dialogue[begin:end]), stops
+                yield rounds, _merged_roles(meta.roles, dialogue[begin:end]), stops
 
 
 def _for_base_model(prompt: prompt_list.PromptList, meta: MetaTemplate, mode: Mode) -> str:

@@ -55,7 +55,7 @@ class LegacyChoice:
         return word
 
 
-def nearest_by_words(
+def _nearest_by_words(
     texts: Sequence[str], query: Callable[[int], str], count: Any
 ) -> Callable[[int], list[int]]:
     """Return a function from the index of a row, with text `query(index)`, to its `count` nearest `texts`.
@@ -147,7 +147,7 @@ def nearest(
     return pick
 
 
-def vote(texts: Sequence[str], count: int, neighbors: int, model: SentenceModel) -> list[int]:
+def _vote(texts: Sequence[str], count: int, neighbors: int, model: SentenceModel) -> list[int]:
     """Return the indices of the `count` texts that are most often among the nearest `neighbors` of others.
 
     A text is skipped if all its voters also vote for a single text ranked before it. Raises OpenCompassError
@@ -324,7 +324,7 @@ def _pick(
         return lambda index: _window(index, retriever.arguments["k"], len(train))
     if retriever.kind == "BM25Retriever":
         texts = [reader.input_text(row) for row in train]
-        return nearest_by_words(texts, lambda index: reader.input_text(test[index]), retriever.count)
+        return _nearest_by_words(texts, lambda index: reader.input_text(test[index]), retriever.count)
     if retriever.sentence_model is not None:
         return _by_embeddings(retriever, train, test, reader, model)
     return lambda _index: []
@@ -384,7 +384,7 @@ def _by_embeddings(
         )
     texts = [reader.input_text(row) for row in train]
     if retriever.kind == "VotekRetriever":
-        chosen = vote(texts, retriever.count, retriever.arguments.get("votek_k", _VOTES), model)
+        chosen = _vote(texts, retriever.count, retriever.arguments.get("votek_k", _VOTES), model)
         return lambda _index: list(chosen)
     count = retriever.count
     if retriever.kind == "MDLRetriever":  # the candidates

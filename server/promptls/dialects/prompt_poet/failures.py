@@ -74,7 +74,7 @@ class CompilePlace(NamedTuple):
     line: int | None
 
 
-def compile_place(error: BaseException) -> CompilePlace | None:
+def _compile_place(error: BaseException) -> CompilePlace | None:
     """Return where `error` stopped the compilation of a template; None if it was raised elsewhere."""
     path: str | None = None
     line: int | None = None
@@ -132,7 +132,7 @@ def load_failure(
         )
     message = _uncompiled(error) or f"The template cannot be read: {error}."
     kind: Kind = "memory" if isinstance(error, MemoryError) else "load"
-    place = compile_place(error)
+    place = _compile_place(error)
     return PromptPoetError(kind, message, cause=cause, path=path, line=place.line if place else None)
 
 
@@ -162,7 +162,7 @@ def render_failure(error: Exception, environment: Environment, loader: FolderLoa
         failure = _syntax_failure(error, environment, error.filename or path)
         failure.kind = "render"
         return failure
-    compiling = None if isinstance(error, TemplateNotFound) else compile_place(error)
+    compiling = None if isinstance(error, TemplateNotFound) else _compile_place(error)
     if compiling is not None and (message := _uncompiled(error)):
         kind: Kind = "memory" if isinstance(error, MemoryError) else "render"
         return PromptPoetError(kind, message, cause=cause, path=compiling.path, line=compiling.line)

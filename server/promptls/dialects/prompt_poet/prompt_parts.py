@@ -28,7 +28,7 @@ class PromptSection:
     truncation_priority: Any = None
 
 
-def build_sections(item: Mapping[Any, Any], markers: vocabulary.Markers) -> tuple[PromptSection, ...]:
+def _build_sections(item: Mapping[Any, Any], markers: vocabulary.Markers) -> tuple[PromptSection, ...]:
     """Return the sections of the YAML mapping `item`, cleaned; raises PromptPoetError of kind `parts`."""
     raw = item.get("sections")
     part = f"The part {shorten(item.get('name', 'without a name'))}"
@@ -174,7 +174,7 @@ def _build_part(index: int, item: Any, markers: vocabulary.Markers) -> PromptPar
     sections: tuple[PromptSection, ...] | None = None
     fields = dict(item)
     if "sections" in item:
-        sections = build_sections(item, markers)
+        sections = _build_sections(item, markers)
         fields["content"] = "".join(section.content for section in sections).strip()
         fields["sections"] = sections
     for key in fields:

@@ -52,7 +52,7 @@ class TagKeys(NamedTuple):
 
 
 @chunk_fact
-def chunk_keys(chunk: Chunk) -> tuple[TagKeys, ...]:
+def _chunk_keys(chunk: Chunk) -> tuple[TagKeys, ...]:
     """Return the keys that each tag of the chunk reads, in order; spans count from the chunk's start."""
     return tuple(
         _of_statement(tag_tree(tag).statement, tag.text, *tag.span)
@@ -62,7 +62,7 @@ def chunk_keys(chunk: Chunk) -> tuple[TagKeys, ...]:
 
 
 def _names_in(chunk: Chunk) -> frozenset[str]:
-    return frozenset(key.name for tag in chunk_keys(chunk) for key in (*tag.keys, *tag.keys_inside))
+    return frozenset(key.name for tag in _chunk_keys(chunk) for key in (*tag.keys, *tag.keys_inside))
 
 
 key_names: Final = summary(_names_in, union)
@@ -230,7 +230,7 @@ def key_read_at(template: Template, offset: int) -> KeyRead | None:
     """
     located = template.source.located(offset)
     inside = offset - located.start
-    for tag in chunk_keys(located.chunk):
+    for tag in _chunk_keys(located.chunk):
         if not tag.start <= inside <= tag.end:
             continue
         for keys, place in ((tag.keys, located.start + tag.start), (tag.keys_inside, offset)):
@@ -244,7 +244,7 @@ def key_read_at(template: Template, offset: int) -> KeyRead | None:
 
 def _resolved(chunk: Chunk, analysis: FlowAnalysis, name: str) -> Iterator[tuple[KeyPlace, KeyPath]]:
     """Yield the keys of a chunk with this name and their paths, and advance the walk over the chunk."""
-    for tag, read in zip(chunk_uses(chunk), chunk_keys(chunk), strict=True):
+    for tag, read in zip(chunk_uses(chunk), _chunk_keys(chunk), strict=True):
         yield from _with_key_paths(read.keys, analysis, name)
         for event in tag.events:
             if not isinstance(event, Use):

@@ -89,7 +89,7 @@ METHOD_SHAPES: Final = {
 }
 
 
-def operand_shapes(node: nodes.Operation) -> list[Shape]:
+def _operand_shapes(node: nodes.Operation) -> list[Shape]:
     """Return the shape that an operator other than `and`, `or` and `not` requires of each operand."""
     if len(node.operators) == 1 and len(node.operands) > 1:
         left, right = node.operands
@@ -99,7 +99,7 @@ def operand_shapes(node: nodes.Operation) -> list[Shape]:
     return [NUMBER if is_sign else UNKNOWN for _ in node.operands]
 
 
-def operand_need(node: nodes.Operation, shape: Shape) -> str:
+def _operand_need(node: nodes.Operation, shape: Shape) -> str:
     """Return what an operand must be for the operation to succeed; empty if any type is valid."""
     operator = node.operators[0] if len(node.operators) == 1 else ""
     if operator in _ARITHMETIC and shape == NUMBER:
@@ -191,7 +191,7 @@ def _constant_shape(node: nodes.Expression) -> Shape | None:
     return None
 
 
-def filter_shape(node: nodes.Filter) -> Shape | None:
+def _filter_shape(node: nodes.Filter) -> Shape | None:
     """Return the shape that a filter requires of its value, or None if it accepts any."""
     name = node.name
     if name in paths.DEFAULTS:
@@ -215,7 +215,7 @@ def filter_shape(node: nodes.Filter) -> Shape | None:
     return _BY_FILTER.get(name, UNKNOWN)
 
 
-def shape_of_named_key(node: nodes.Filter) -> Shape:
+def _shape_of_named_key(node: nodes.Filter) -> Shape:
     """Return the shape that a filter which uses a key of each element requires of the value under it."""
     if node.name == "sum":
         return NUMBER
@@ -373,9 +373,9 @@ class ExpressionUses:
                 self._logic(node, None if word == "not" else shape)
             case nodes.Operation():
                 is_sum = node.operators == ("+",) and shape.kind in {"text", "number"}
-                for operand, tested in zip(node.operands, operand_shapes(node), strict=True):
+                for operand, tested in zip(node.operands, _operand_shapes(node), strict=True):
                     needed = shape if is_sum and tested is UNKNOWN else tested
-                    self.use(operand, needed, operand_need(node, needed))
+                    self.use(operand, needed, _operand_need(node, needed))
                 self._comparison(node)
             case nodes.Conditional():
                 self._conditional(node, shape)
@@ -439,7 +439,7 @@ class ExpressionUses:
     def _filter(self, node: nodes.Filter, path: paths.Path) -> None:
         """Record the shape that a filter requires of the value at `path`, and visit its arguments."""
         target = node.target
-        if path and target is not None and (shape := filter_shape(node)) is not None:
+        if path and target is not None and (shape := _filter_shape(node)) is not None:
             element = paths.with_optional_end(path) if node.name in paths.DEFAULTS else path
             self.emit(element, shape, target, FILTER_NEEDS.get(node.name, ""))
             if shape.element is not None and not isinstance(target, nodes.Filter):
@@ -449,7 +449,7 @@ class ExpressionUses:
                 steps = map(paths.Step, str(key.value).split("."))
                 element = paths.along(path, paths.Step(paths.Each.ELEMENT), *steps)
                 if element:
-                    self.emit(element, shape_of_named_key(node), key)
+                    self.emit(element, _shape_of_named_key(node), key)
         for argument, needed in zip(node.arguments, _argument_shapes(node), strict=True):
             self.use(argument, needed)
 

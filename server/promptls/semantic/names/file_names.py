@@ -51,7 +51,7 @@ def _pass_step(resolver: scopes.Resolver, step: Zone | scopes.NameEvent, start: 
         resolver.bind((binding, certain, offset + start))
 
 
-def free_names(resolver: scopes.Resolver, steps: Iterable[PlacedStep]) -> set[str]:
+def _free_names(resolver: scopes.Resolver, steps: Iterable[PlacedStep]) -> set[str]:
     """Advance `resolver` over some steps; return the names they read that may come from the context."""
     free: set[str] = set()
     for start, step in steps:
@@ -112,7 +112,7 @@ def _reduce(steps: list[PlacedStep]) -> Outline:
             reduced.append(_shift(step, start))
             resolver, reads = scopes.Resolver(), set()
         else:
-            reads |= free_names(resolver, ((start, step),))
+            reads |= _free_names(resolver, ((start, step),))
     end_zone()
     return tuple(reduced)
 
@@ -346,7 +346,7 @@ _bound_names: Final = summary(_chunk_bound_names, _merge)
 
 def _free(steps: Outline) -> frozenset[str]:
     return frozenset(
-        free_names(scopes.Resolver(), ((0, step) for step in steps))
+        _free_names(scopes.Resolver(), ((0, step) for step in steps))
         - scopes.GLOBALS
         - scopes.INJECTED
         - FOREIGN_CONSTANTS.keys()

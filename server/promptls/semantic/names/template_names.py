@@ -59,7 +59,7 @@ def written_names(template: Template, reference: TemplateReference) -> Iterator[
     yield from islice(_names_of(_Reader(template), template, reference), _MAX)
 
 
-def certain_names(template: Template, reference: TemplateReference) -> tuple[WrittenName, ...]:
+def _certain_names(template: Template, reference: TemplateReference) -> tuple[WrittenName, ...]:
     """Return all names that a reference by an expression can lead to; empty if there may be others."""
     reader = _Reader(template, is_exact=True)
     found = {each.names: each for each in islice(_names_of(reader, template, reference), _MAX)}
@@ -87,7 +87,7 @@ def tag_start(template: Template, span: Span) -> int:
     )
 
 
-def declared_texts(template: Template) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _declared_texts(template: Template) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the inputs that are declared as one of several texts, each with its texts, in file order."""
     found = []
     for key in template.declarations.inputs:
@@ -135,7 +135,7 @@ class _Reader:
         """Yield the constants that a value must be one of, by the enclosing conditions."""
         constants = known_constants(self._template, path_of(node), start)
         if not constants and isinstance(node, Name):
-            constants = dict(declared_texts(self._template)).get(node.name, ())
+            constants = dict(_declared_texts(self._template)).get(node.name, ())
         self.is_whole = self.is_whole and bool(constants)
         resolved = tuple([step.key for step in path_of(node) if isinstance(step.key, str)])
         for each in constants:
@@ -284,7 +284,7 @@ def leading_references(template: Template) -> tuple[TemplateReference, ...]:
     if all(reference.name is not None for reference in references):
         return references
     # Text between the tags does not affect names, and the tags are often unchanged by an edit.
-    key = (_tags(template.source.root), declared_texts(template))
+    key = (_tags(template.source.root), _declared_texts(template))
     named = _known.get(key)
     if named is None:
         if len(_known) >= _MAX_KEPT:
@@ -311,7 +311,7 @@ _tags: Final = summary(_tag_texts, _joined)
 
 def _names(template: Template, reference: TemplateReference) -> _Names:
     is_open = reference.name is None and not reference.is_unfinished
-    return certain_names(template, reference) if is_open else ()
+    return _certain_names(template, reference) if is_open else ()
 
 
 def _led(reference: TemplateReference, names: _Names) -> Iterator[TemplateReference]:

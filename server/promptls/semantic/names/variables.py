@@ -58,13 +58,13 @@ has_references: Final = summary(lambda chunk: bool(template_references(chunk)), 
 """Whether a piece names another template."""
 
 
-def may_use(piece: Piece, name: str) -> bool:
+def _may_use(piece: Piece, name: str) -> bool:
     """Return whether a piece reads or binds the name, or names files that may see it."""
     return name in mentions(piece) or has_references(piece)
 
 
 @chunk_fact
-def chunk_steps(chunk: Chunk) -> tuple[NameEvent | TemplateReference, ...]:
+def _chunk_steps(chunk: Chunk) -> tuple[NameEvent | TemplateReference, ...]:
     """Return the chunk's events, and in between the other templates that it names."""
     references = list(template_references(chunk))
     steps: list[NameEvent | TemplateReference] = []
@@ -238,8 +238,8 @@ def variables_named(template: Template, name: str) -> tuple[Variable, ...]:
     """
     groups = VariableGroups(name)
     resolver = None
-    for located, resolver in template.names.scopes_where(lambda piece: may_use(piece, name)):
-        for step in chunk_steps(located.chunk):
+    for located, resolver in template.names.scopes_where(lambda piece: _may_use(piece, name)):
+        for step in _chunk_steps(located.chunk):
             groups.take(step, located.start, resolver)
     if resolver is not None:
         groups.finish(resolver)

@@ -71,7 +71,7 @@ def given_value(value: Any) -> Shape:
     return constant(value)
 
 
-def is_false(value: Shape) -> bool:
+def _is_false(value: Shape) -> bool:
     """Return whether a value is certainly falsy."""
     if isinstance(value, KnownValue):
         return not value.value
@@ -137,7 +137,7 @@ def mismatch(name: str, used: Shape, actual: Shape) -> Mismatch | None:
     if actual == NOTHING:
         fails = used.kind == "list" and (used.refuses_null or not used.optional)
         return Mismatch(f"`{name}` is null, and is used as {used.description}") if fails else None
-    if used.optional and not used.refuses_null and is_false(actual):
+    if used.optional and not used.refuses_null and _is_false(actual):
         return None
     if actual.kind not in _WORDS or used.kind in {"unknown", "any", "scalar", "text", "number", "boolean"}:
         return None

@@ -311,7 +311,7 @@ _OTHER: Final = object()
 
 
 @lru_cache(maxsize=1024)
-def is_needed_always(clauses: frozenset[Clause]) -> bool:
+def _is_needed_always(clauses: frozenset[Clause]) -> bool:
     """Return whether one of the clauses holds for any values of the compared keys.
 
     False if there are too many clauses to decide.
@@ -362,7 +362,7 @@ def normalize(shape: Shape) -> Shape:
     If the template itself tests the type, printed values are an alternative to the tested types; if it has a
     branch for all other types without specific uses, the value may be anything.
     """
-    if shape.needed and is_needed_always(shape.needed):
+    if shape.needed and _is_needed_always(shape.needed):
         shape = unconditional(shape)
     if shape.kind in {"unknown", "any"}:
         return shape

@@ -108,7 +108,7 @@ class TokenCursor:
         return nodes.Missing(span)
 
 
-def number_value(token: Token) -> int | float:
+def _number_value(token: Token) -> int | float:
     """Return the number; infinity if it has more digits than Python can parse."""
     text = token.text.replace("_", "")
     try:
@@ -117,7 +117,7 @@ def number_value(token: Token) -> int | float:
         return float("inf")
 
 
-def string_value(text: str) -> str:
+def _string_value(text: str) -> str:
     """Return the text between the quotes with escapes resolved; unchanged if an escape is invalid."""
     try:
         return str(ast.literal_eval(text.replace("\n", "\\n").replace("\r", "\\r")))
@@ -153,7 +153,7 @@ class ExpressionParser(TokenCursor):
             return self._string()
         if token.kind in {"integer", "float"}:
             self.position += 1
-            return nodes.Constant(span, number_value(token))
+            return nodes.Constant(span, _number_value(token))
         if token.kind == "operator" and token.text in CLOSING_OF:
             return self._bracketed()
         if token.kind == "unknown":
@@ -174,7 +174,7 @@ class ExpressionParser(TokenCursor):
         start = self.token.start
         parts = []
         while self.token.kind == "string":
-            parts.append(string_value(self.advance().text))
+            parts.append(_string_value(self.advance().text))
         return nodes.Constant(Span(start, self.previous_end), "".join(parts))
 
     def _bracketed(self) -> nodes.Expression:

@@ -228,7 +228,7 @@ _MAX_CHUNKS: Final = 8
 """How many chunks are searched for the missing tag of a block; such tags are close to it."""
 
 
-def misspelled_opening(
+def _misspelled_opening(
     source: Source, keywords: Container[str], end: int, after: int, taken: Container[int]
 ) -> int | None:
     """Return the offset of the unknown tag that is a misspelled opening of a block of these `keywords`.
@@ -253,7 +253,7 @@ def misspelled_opening(
     return None
 
 
-def lacks_end(source: Source, keyword: str, opening: Span, before: int | None = None) -> bool:
+def _lacks_end(source: Source, keyword: str, opening: Span, before: int | None = None) -> bool:
     """Return whether an unknown tag shortly after a block's opening is its misspelled end."""
     offset = opening.start
     for _ in range(_MAX_CHUNKS):
@@ -342,7 +342,7 @@ class _Matching:
             self.typos.add(typo)
         elif any(opening.keyword == tag.keyword for opening in self.stack):
             while (opening := self.stack.pop()).keyword != tag.keyword:
-                if not lacks_end(self.source, opening.keyword, opening.span, tag.span.start):
+                if not _lacks_end(self.source, opening.keyword, opening.span, tag.span.start):
                     self.crossed.append(_Crossed(opening, tag, len(self.problems)))
                     self.problems.append(_not_closed(opening, tag))
         elif late := _take_crossed(self.crossed, lambda each: each.opening, tag):
@@ -364,7 +364,7 @@ class _Matching:
             if stray is not None:
                 self.strays.remove(stray)
                 self.problems[stray.problem] = _wrong_end(stray)
-            elif not lacks_end(self.source, opening.keyword, opening.span):
+            elif not _lacks_end(self.source, opening.keyword, opening.span):
                 max_chunks = _MAX_CLOSING_CHUNKS if len(self.stack) <= _FEW else 1
                 self.problems.append(_never_closed(self.source, opening, max_chunks))
 
@@ -384,7 +384,7 @@ class _Matching:
     def _typo(self, tag: BlockTag, keywords: Container[str]) -> int | None:
         """Return the offset of the misspelled opening of the tag's block, inside the innermost open block."""
         after = self.stack[-1].span.start if self.stack else 0
-        return misspelled_opening(self.source, keywords, tag.span.start, after, self.typos)
+        return _misspelled_opening(self.source, keywords, tag.span.start, after, self.typos)
 
 
 def _divide(tag: BlockTag, inner: BlockTag | None) -> SyntaxProblem | None:

@@ -128,7 +128,7 @@ class _Close(NamedTuple):
     delimiter: str
 
 
-def read_tag(text: str, at: int, base: int, missing: set[re.Pattern[str]]) -> tuple[Tag, int]:
+def _read_tag(text: str, at: int, base: int, missing: set[re.Pattern[str]]) -> tuple[Tag, int]:
     """Return the tag that opens at `at`, and the offset up to which the text was read to find its end.
 
     Its spans count from `base`. `missing` caches across the tags of a text which closing delimiters were
@@ -336,7 +336,7 @@ def scan(text: str, start: int, *, next_start: Callable[[int], int], missing: se
         match = _NEXT.search(text, position, end)
         if match is None:
             return Scan(tuple(tags), end, seen)
-        tag, tag_seen = read_tag(text, match.start(), start, missing)
+        tag, tag_seen = _read_tag(text, match.start(), start, missing)
         seen = max(seen, tag_seen)
         tags.append(tag)
         position = start + tag.span.end

@@ -15,7 +15,7 @@ _OPERAND_FOLLOWS: Final = frozenset({"and", "or", "not", "if", "else", "in", "el
 _OPERANDS: Final = (Name, Attribute, Item, Call, Constant, Collection)
 
 
-def open_brackets(tokens: Sequence[Token]) -> list[int]:
+def _open_brackets(tokens: Sequence[Token]) -> list[int]:
     """Return the indexes of the brackets that are open after the tokens, outermost first."""
     stack: list[int] = []
     for index, token in enumerate(tokens):
@@ -32,11 +32,11 @@ def is_called(before: list[Token]) -> bool:
     """Return whether a parenthesis after these tokens begins arguments."""
     last = before[-1]
     if last.kind == "name":
-        return last.text not in _OPERAND_FOLLOWS or is_test_name(before)
+        return last.text not in _OPERAND_FOLLOWS or _is_test_name(before)
     return last.kind == "operator" and last.text in {")", "]"}
 
 
-def is_test_name(before: Sequence[Token]) -> bool:
+def _is_test_name(before: Sequence[Token]) -> bool:
     """Return whether the last token is a test's name."""
     at = len(before) - 2
     if at >= 1 and before[at].text == "not" and before[at].kind == "name":
@@ -44,7 +44,7 @@ def is_test_name(before: Sequence[Token]) -> bool:
     return at >= 0 and before[at].kind == "name" and before[at].text == "is" and before[-1].kind == "name"
 
 
-def is_operand_end(before: Sequence[Token]) -> bool:
+def _is_operand_end(before: Sequence[Token]) -> bool:
     """Return whether an operand is complete after the tokens."""
     if not before:
         return False
@@ -56,13 +56,13 @@ def is_operand_end(before: Sequence[Token]) -> bool:
     return True
 
 
-def operand_before(text: str, inner_start: int, end: int) -> Expression | None:
+def _operand_before(text: str, inner_start: int, end: int) -> Expression | None:
     """Return the operand of a tag that ends at `end`: `a.b` of `x + a.b`, `f(a.b`."""
     end = len(text[:end].rstrip())
     if end <= inner_start:
         return None
     tokens = tokenize(text, inner_start, end)[:-1]
-    opened = open_brackets(tokens)
+    opened = _open_brackets(tokens)
     begin = tokens[opened[-1]].start + 1 if opened else inner_start
     grouped = _group_start(tokens)
     statement = parse_tag(text[:end], inner_start, end).statement
@@ -91,14 +91,14 @@ def _group_start(tokens: Sequence[Token]) -> int | None:
     return None
 
 
-def compared_before(text: str, inner_start: int, before: list[Token]) -> Expression | None:
+def _compared_before(text: str, inner_start: int, before: list[Token]) -> Expression | None:
     """Return the operand that the value after these tokens is compared with."""
     if not before or before[-1].text not in {"==", "!="}:
         return None
-    return operand_before(text, inner_start, before[-1].start)
+    return _operand_before(text, inner_start, before[-1].start)
 
 
-def looked_for_before(
+def _looked_for_before(
     text: str, inner_start: int, before: list[Token], brackets: Sequence[int]
 ) -> Expression | None:
     """Return the operand that is searched in the list being written: `tone` of `tone not in ['dry', `."""
@@ -106,10 +106,10 @@ def looked_for_before(
     if opening == 0 or before[opening].text not in {"[", "("} or before[opening - 1].text != "in":
         return None
     is_negated = opening > 1 and before[opening - 2].text == "not"
-    return operand_before(text, inner_start, before[opening - 1 - is_negated].start)
+    return _operand_before(text, inner_start, before[opening - 1 - is_negated].start)
 
 
-def last_at_depth_zero(tokens: Sequence[Token], *texts: str) -> int | None:
+def _last_at_depth_zero(tokens: Sequence[Token], *texts: str) -> int | None:
     """Return the index of the last of these keywords or operators outside of all brackets."""
     depth, found = 0, None
     for index, token in enumerate(tokens):
@@ -143,13 +143,13 @@ def open_call(text: str, inner_start: int, place: int) -> OpenCall | None:
     tokens = tokenize(text, inner_start, place)[:-1]
     quote = next((i for i, token in enumerate(tokens) if token.kind == "unknown"), None)
     tokens = tokens if quote is None else tokens[:quote]
-    for index in reversed(open_brackets(tokens)):
+    for index in reversed(_open_brackets(tokens)):
         if tokens[index].text == "(" and index and is_called(tokens[:index]):
             before = tokens[:index]
             kind = _call_kind(before, is_statement=text.startswith("{%"))
             name = before[-1].text
             commas, keyword, named = _arguments(tokens[index + 1 :])
-            target = operand_before(text, inner_start, tokens[index].start) if kind == "function" else None
+            target = _operand_before(text, inner_start, tokens[index].start) if kind == "function" else None
             return OpenCall(kind, name, target, commas, keyword, tuple(named))
     return None
 
@@ -160,7 +160,7 @@ def _call_kind(before: list[Token], *, is_statement: bool) -> str:
         return "definition"
     if tokens[:-1] == ["filter"] or (before[:-1] and before[-2].text == "|"):
         return "filter"
-    return "test" if is_test_name(before) else "function"
+    return "test" if _is_test_name(before) else "function"
 
 
 def _arguments(tokens: list[Token]) -> tuple[int, str, list[str]]:
@@ -229,7 +229,7 @@ class Expected(NamedTuple):
     """Whether the position is the beginning of an argument, where `name=` is also possible."""
 
 
-def expected_behind(text: str, inner_start: int, before: list[Token]) -> Expected | None:
+def _expected_behind(text: str, inner_start: int, before: list[Token]) -> Expected | None:
     """Return what can be written after the tag's tokens `before`, with an empty span as its word."""
     if text.startswith("{{"):
         keyword, found = "output", _expression(text, inner_start, before, OPERATORS)
@@ -250,7 +250,7 @@ def _expression(
         return Expected("expression")
     last = before[-1]
     if last.text == "." and last.kind == "operator":
-        target = operand_before(text, inner_start, last.start)
+        target = _operand_before(text, inner_start, last.start)
         return Expected("attribute", target=target) if len(before) > 1 else None
     if last.text == "|":
         return Expected("filter")
@@ -259,14 +259,14 @@ def _expression(
             return Expected("test", words=("not",))
         if before[-2].text == "is":
             return Expected("test")
-    if is_operand_end(before):
+    if _is_operand_end(before):
         return Expected("operator", words=operators)
-    brackets = open_brackets(before)
+    brackets = _open_brackets(before)
     is_argument = bool(brackets) and before[brackets[-1]].text == "(" and last.text in {"(", ","}
     calls = is_argument and brackets[-1] > 0 and is_called(before[: brackets[-1]])
-    target = compared_before(text, inner_start, before)
+    target = _compared_before(text, inner_start, before)
     if last.text in {"[", "(", ","}:
-        target = looked_for_before(text, inner_start, before, brackets)
+        target = _looked_for_before(text, inner_start, before, brackets)
     return Expected("expression", target=target, calls=calls)
 
 
@@ -287,35 +287,35 @@ def _for(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
 
 
 def _set(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
-    at = last_at_depth_zero(rest, "=")
+    at = _last_at_depth_zero(rest, "=")
     if at is not None:
         return _expression(text, inner_start, rest[at + 1 :], OPERATORS)
     if not rest or rest[-1].text == ",":
         return Expected("target")
     if rest and rest[-1].text in {".", "|"}:
         return _expression(text, inner_start, rest, ())
-    bar = last_at_depth_zero(rest, "|")
-    return _expression(text, inner_start, rest[bar:], ()) if bar is not None and open_brackets(rest) else None
+    bar = _last_at_depth_zero(rest, "|") if _open_brackets(rest) else None
+    return None if bar is None else _expression(text, inner_start, rest[bar:], ())
 
 
 def _with(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
-    at = last_at_depth_zero(rest, "=", ",")
+    at = _last_at_depth_zero(rest, "=", ",")
     if at is None or rest[at].text == ",":
         return None
     return _expression(text, inner_start, rest[at + 1 :], OPERATORS)
 
 
 def _macro(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
-    brackets = open_brackets(rest)
+    brackets = _open_brackets(rest)
     return _with(text, inner_start, rest[brackets[0] + 1 :]) if brackets else None
 
 
 def _call_block(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
     if rest and rest[0].text == "(":
-        brackets = open_brackets(rest)
+        brackets = _open_brackets(rest)
         if brackets and brackets[0] == 0:
             return _macro(text, inner_start, rest)
-        closing = next(index for index in range(1, len(rest) + 1) if not open_brackets(rest[:index]))
+        closing = next(index for index in range(1, len(rest) + 1) if not _open_brackets(rest[:index]))
         rest = rest[closing:]
     return _expression(text, inner_start, rest, ())
 
@@ -339,7 +339,7 @@ def _template(text: str, inner_start: int, rest: list[Token], following: tuple[s
     """Return the template's name, which can be any expression; `following` are keywords that may follow."""
     if not rest or rest[-1].text in {"[", ","}:
         return Expected("template")
-    if is_operand_end(rest):
+    if _is_operand_end(rest):
         return Expected("operator", words=(*following, "if", "else"))
     return _expression(text, inner_start, rest, following)
 
@@ -355,7 +355,7 @@ def _context(rest: list[Token], *others: str) -> Expected | None:
 
 
 def _include(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
-    if last_at_depth_zero(rest, "with", "without", "ignore") is not None:
+    if _last_at_depth_zero(rest, "with", "without", "ignore") is not None:
         return _words("missing") if rest[-1].text == "ignore" else _context(rest)
     return _template(text, inner_start, rest, ("ignore missing", "with context", "without context"))
 
@@ -363,13 +363,13 @@ def _include(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
 def _import(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
     return (
         _context(rest)
-        if last_at_depth_zero(rest, "as") is not None
+        if _last_at_depth_zero(rest, "as") is not None
         else _template(text, inner_start, rest, ("as",))
     )
 
 
 def _from(text: str, inner_start: int, rest: list[Token]) -> Expected | None:
-    at = last_at_depth_zero(rest, "import")
+    at = _last_at_depth_zero(rest, "import")
     if at is None:
         return _template(text, inner_start, rest, ("import",))
     if rest[-1].text in {"import", ","}:
@@ -404,7 +404,7 @@ _BY_KEYWORD: Final[dict[str, Callable[[str, int, list[Token]], Expected | None]]
 }
 
 
-def expected_in_string(
+def _expected_in_string(
     text: str, inner_start: int, inner_end: int, place: int, tokens: list[Token]
 ) -> Expected | None:
     """Return what can be written at `place` if the last of `tokens` is an unclosed quote."""
@@ -414,19 +414,19 @@ def expected_in_string(
     keyword = before[0].text if before and text.startswith("{%") else "output"
     if keyword in {"include", "import", "from", "extends"} and _is_template_place(before):
         return Expected("path", word, keyword, quote=quote.text)
-    brackets = open_brackets(before)
+    brackets = _open_brackets(before)
     if brackets and brackets[-1] == len(before) - 1:
         opening = before[-1]
-        operand = operand_before(text, inner_start, opening.start)
-        if opening.text == "[" and operand is not None and is_operand_end(before[:-1]):
+        operand = _operand_before(text, inner_start, opening.start)
+        if opening.text == "[" and operand is not None and _is_operand_end(before[:-1]):
             return Expected("key", word, keyword, operand, quote=quote.text)
         if opening.text == "(" and before[-2:-1] and before[-2].text == "get" and before[-3:-2]:
-            target = operand_before(text, inner_start, before[-3].start)
+            target = _operand_before(text, inner_start, before[-3].start)
             return Expected("key", word, keyword, target, quote=quote.text) if target else None
     elements = _filtered_by_key(text, inner_start, before)
     if elements is not None:
         return Expected("element", word, keyword, elements, quote=quote.text)
-    target = compared_before(text, inner_start, before) or looked_for_before(
+    target = _compared_before(text, inner_start, before) or _looked_for_before(
         text, inner_start, before, brackets
     )
     return Expected("value", word, keyword, target, quote=quote.text) if target else None
@@ -436,14 +436,14 @@ def _filtered_by_key(text: str, inner_start: int, before: list[Token]) -> Expres
     """Return the list whose elements' key a filter names after these tokens: `turns | map(attribute=`."""
     names = [token.text for token in before[-4:]]
     if names[-2:] == ["attribute", "="]:
-        opened = open_brackets(before)
+        opened = _open_brackets(before)
         call = before[: opened[-1]] if opened else []
     elif names[-1:] == ["("] and len(names) > 1 and names[-2] in BY_ELEMENTS_KEY:
         call = before[:-1]
     else:
         return None
     is_filter = len(call) > 1 and call[-2].text == "|"
-    return operand_before(text, inner_start, call[-2].start) if is_filter else None
+    return _operand_before(text, inner_start, call[-2].start) if is_filter else None
 
 
 def _is_template_place(before: list[Token]) -> bool:
@@ -475,7 +475,7 @@ def expected_in_tag(text: str, inner_start: int, inner_end: int, place: int) -> 
         token = tokens[opened]
         if token.text not in {"'", '"'}:
             return None
-        return expected_in_string(text, inner_start, inner_end, place, tokens[: opened + 1])
+        return _expected_in_string(text, inner_start, inner_end, place, tokens[: opened + 1])
     before, start = tokens, place
     if tokens and tokens[-1].end == place:
         if tokens[-1].kind == "name":
@@ -484,5 +484,5 @@ def expected_in_tag(text: str, inner_start: int, inner_end: int, place: int) -> 
             return None
     match = _WORD.match(text, place, max(place, inner_end))
     word = Span(start, match.end() if match else place)
-    found = expected_behind(text, inner_start, before)
+    found = _expected_behind(text, inner_start, before)
     return found._replace(word=word) if found else None

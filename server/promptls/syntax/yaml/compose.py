@@ -37,17 +37,17 @@ def _whole_escape(match: re.Match[str]) -> str:
     return f"\\u{int(match[1], 16) - 0xD800 + _HIGH:04x}" if match[1] else match[0]
 
 
-def join_surrogates(node: yaml.Node | None) -> None:
+def _join_surrogates(node: yaml.Node | None) -> None:
     """Combine the surrogates in the scalars below `node`."""
     if isinstance(node, yaml.ScalarNode):
         node.value = _PAIR.sub(_character, node.value)
     elif isinstance(node, yaml.MappingNode):
         for pair in node.value:
             for each in pair:
-                join_surrogates(each)
+                _join_surrogates(each)
     elif isinstance(node, yaml.SequenceNode):
         for each in node.value:
-            join_surrogates(each)
+            _join_surrogates(each)
 
 
 def _character(match: re.Match[str]) -> str:
@@ -67,7 +67,7 @@ _QUOTED_KEY: Final = re.compile(r"\n[ ]*(?:-[ ]+)?[A-Za-z_][\w-]*:(?=[ \r\n])")
 """A line with a key, which a quoted text seldom has."""
 
 
-def quote_opened_above(text: str, offset: int) -> int | None:
+def _quote_opened_above(text: str, offset: int) -> int | None:
     """Return the offset of the quote that was left open on a line above an error at `offset`.
 
     None if there is none. The quote directly before the error was meant to open a value or belongs to a
@@ -221,7 +221,7 @@ def _compose(text: str) -> yaml.Node | None:
         if error.problem != REFUSED_ESCAPE or not is_json(text):
             raise
     node = yaml.compose(readable_json(text), Loader=yaml.CSafeLoader)
-    join_surrogates(node)
+    _join_surrogates(node)
     return node
 
 
@@ -270,7 +270,7 @@ def _locate(error: yaml.MarkedYAMLError, text: str) -> YamlError:
     message, kind = _PLAIN_WORDS.get(problem, (problem, ""))
     if "<document start>" in problem and text.startswith("%", offset):
         message = "a directive needs a line with `---` after it"
-    opened = quote_opened_above(text, mark.index) if mark else None
+    opened = _quote_opened_above(text, mark.index) if mark else None
     if opened is not None:
         return YamlError(opened, *_PLAIN_WORDS["found unexpected end of stream"])
     line = _line_at(text, offset)

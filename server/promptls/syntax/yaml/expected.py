@@ -33,7 +33,7 @@ class YamlPlace(NamedTuple):
     in_flow: bool = False
 
 
-def scalar_end(text: str, offset: int, quote: str, stops: str) -> int:
+def _scalar_end(text: str, offset: int, quote: str, stops: str) -> int:
     """Return where the scalar at a position ends: on the same line, before what cannot belong to it."""
     line = re.compile(r"[^\n\r]*").match(text, offset)
     rest = line.group() if line else ""
@@ -105,7 +105,7 @@ class _FlowScan:
         return inside and self.text[position + 1 : position + 2] in {" ", "\n", "\r", ""}
 
 
-def flow_place(
+def _flow_place(
     text: str, begin: int, offset: int, path: tuple[str, ...], column: int, indent: int
 ) -> YamlPlace | None:
     """Return what can be written at `offset` in the flow collection that begins at `begin`.
@@ -127,7 +127,7 @@ def flow_place(
     place = YamlPlace(
         "value",
         inside,
-        Span(word, scalar_end(text, offset, scan.quote, ",]}")),
+        Span(word, _scalar_end(text, offset, scan.quote, ",]}")),
         column=column,
         indent=indent,
         needs_space=innermost.opening == "{" and text[:word].endswith(":"),
@@ -136,7 +136,7 @@ def flow_place(
     )
     if innermost.opening == "[" or innermost.key is not None:
         return place
-    end = scalar_end(text, offset, scan.quote, ":,]}")
+    end = _scalar_end(text, offset, scan.quote, ":,]}")
     rest = text[end : end + _MAX_BEHIND].split("}", maxsplit=1)[0]
     colon = _COLON.match(text, end)
     return place._replace(
@@ -198,11 +198,11 @@ def yaml_place(text: str, offset: int) -> YamlPlace | None:
         if parent.lstrip()[:1] not in "[{":
             return YamlPlace("text", path, _word(text, offset))
         begin = _flow_begin(text, start)
-        return flow_place(text, begin, offset, path, line.column, line.indent)
+        return _flow_place(text, begin, offset, path, line.column, line.indent)
     if line.key is not None:
         return _value(text, offset, line, own)
     if line.content[:1] in "[{" and line.content:
-        return flow_place(text, offset - len(line.content), offset, own, line.column, line.indent)
+        return _flow_place(text, offset - len(line.content), offset, own, line.column, line.indent)
     if line.content[:1] in {"|", ">", "&", "*", "!", "%", "@", "`", "#", "?"} and line.content:
         return None
     return _key(text, offset, line, own, siblings)
@@ -336,7 +336,7 @@ def _value(text: str, offset: int, line: _Line, path: tuple[str, ...]) -> YamlPl
     value = line.value
     path = (*path, line.key or "")
     if value[:1] in {"[", "{"} and value:
-        return flow_place(text, offset - len(value), offset, path, line.column, line.indent)
+        return _flow_place(text, offset - len(value), offset, path, line.column, line.indent)
     if value[:1] in {"|", ">", "&", "*", "!"} and value:
         return None
     quote = value[:1] if value[:1] in {'"', "'"} else ""
@@ -344,7 +344,7 @@ def _value(text: str, offset: int, line: _Line, path: tuple[str, ...]) -> YamlPl
         return None
     start = offset - len(value) + len(quote)
     needs_space = line.content.endswith(":") and not value
-    end = scalar_end(text, offset, quote, "")
+    end = _scalar_end(text, offset, quote, "")
     return YamlPlace(
         "value",
         path,

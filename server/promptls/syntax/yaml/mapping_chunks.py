@@ -151,7 +151,7 @@ def first_unsound(chunks: Row[Chunk], start: int = 0, *, is_end: bool = True) ->
 
     The preceding chunks must be sound. `is_end` is True if the last chunk is the last one of the file.
     """
-    above = open_above(chunks, start)
+    above = _open_above(chunks, start)
     for index, found in enumerate(fact_values(sound, chunks[start:]), start):
         after = _behind(above, found) if found is not None else None
         if after is None:
@@ -161,7 +161,7 @@ def first_unsound(chunks: Row[Chunk], start: int = 0, *, is_end: bool = True) ->
     return len(chunks) - 1 if is_json and is_end and above[-1:] != (_END,) else None
 
 
-def open_above(chunks: Row[Chunk], index: int) -> tuple[Level, ...]:
+def _open_above(chunks: Row[Chunk], index: int) -> tuple[Level, ...]:
     """Return what is open before a chunk; the preceding chunks must be sound."""
     first = index
     while first and (first == index or chunks[first].role not in {Role.BLOCK, Role.JSON_MEMBERS}):
@@ -184,7 +184,7 @@ def in_context(chunks: Row[Chunk], index: int) -> tuple[int, ChunkYaml]:
     chunk = chunks[index]
     if chunk.role in {Role.JSON_MEMBERS, Role.JSON_ELEMENTS}:
         return 0, chunk_yaml(join_chunks(chunks, role=Role.BLOCK))
-    context = _context(open_above(chunks, index), chunk)
+    context = _context(_open_above(chunks, index), chunk)
     if context is None:
         while index and chunks[index].role is not Role.BLOCK:
             index -= 1
