@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sized
 from itertools import islice, product
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from promptls.semantic.flow.paths import path_of
 from promptls.semantic.flow.shapes import known_constants
@@ -12,8 +12,7 @@ from promptls.semantic.names.mentions import TemplateReference, choices
 from promptls.semantic.names.scopes import BINDING_KINDS, Binding, NameReference
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import SOMETIMES, Need
-from promptls.syntax.chunk import Chunk
-from promptls.syntax.facts import summary
+from promptls.syntax.facts import placed_fact
 from promptls.syntax.jinja.nodes import Collection, Constant, Expression, Item, Name, Operation, Statement
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.source import NAMING
@@ -269,52 +268,19 @@ def _items(node: Expression, *, values: bool) -> tuple[Expression, ...]:
     return node.items if node.kind != "dict" else node.items[1 if values else 0 :: 2]
 
 
-_MAX_KEPT: Final = 64
-_Names: TypeAlias = tuple[WrittenName, ...]
-"""The possible names of one reference."""
-
-
+@placed_fact
 def leading_references(template: Template) -> tuple[TemplateReference, ...]:
     """Return the references of a file.
 
     A reference by an expression is replaced by one for each of its possible names. If some of these are
     unknown, the reference itself is included as well, without a name.
     """
-    references = template.references
-    if all(reference.name is not None for reference in references):
-        return references
-    # Text between the tags does not affect names, and the tags are often unchanged by an edit.
-    key = (_tags(template.source.root), _declared_texts(template))
-    named = _known.get(key)
-    if named is None:
-        if len(_known) >= _MAX_KEPT:
-            _known.clear()
-        named = _known[key] = tuple([_names(template, reference) for reference in references])
-    return tuple(
-        [each for reference, names in zip(references, named, strict=True) for each in _led(reference, names)]
-    )
+    return tuple([each for reference in template.references for each in _led(template, reference)])
 
 
-_known: Final[dict[object, tuple[_Names, ...]]] = {}
-
-
-def _tag_texts(chunk: Chunk) -> tuple[str, ...]:
-    return tuple([tag.text for tag in chunk.tags if tag.kind in {"output", "statement"}])
-
-
-def _joined(texts: list[tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple([text for each in texts for text in each])
-
-
-_tags: Final = summary(_tag_texts, _joined)
-
-
-def _names(template: Template, reference: TemplateReference) -> _Names:
+def _led(template: Template, reference: TemplateReference) -> Iterator[TemplateReference]:
     is_open = reference.name is None and not reference.is_unfinished
-    return _certain_names(template, reference) if is_open else ()
-
-
-def _led(reference: TemplateReference, names: _Names) -> Iterator[TemplateReference]:
+    names = _certain_names(template, reference) if is_open else ()
     for each in names:
         alternatives = each.names if len(each.names) > 1 else ()
         is_choice = reference.is_choice or bool(each.where)
