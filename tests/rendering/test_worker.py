@@ -202,6 +202,18 @@ async def test_waiting_for_a_busy_processor_does_not_count(make_job: MakeJob) ->
         await worker.close()
 
 
+async def test_an_answer_that_this_process_is_too_busy_to_read_is_not_late(make_job: MakeJob) -> None:
+    worker = RenderWorker(Limits(seconds=0.4))
+    job = make_job("- {name: a, content: '{{ range(n) | sum }}'}", data={"n": 1})
+    await rendering(worker, job)
+    asking = asyncio.ensure_future(rendering(worker, job))
+    for _ in range(5):
+        await asyncio.sleep(0)  # the job is sent
+    time.sleep(0.6)
+    assert (await asking).string == "0"
+    await worker.close()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds memory reliably")
 async def test_a_hungry_template_ends_at_the_memory_limit(make_job: MakeJob) -> None:
     worker = RenderWorker(Limits(seconds=30, memory_bytes=300 << 20))

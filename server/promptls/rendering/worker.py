@@ -87,6 +87,8 @@ END_SECONDS = 1.0
 
 _LEAST_SECONDS: Final = 0.05
 """The shortest wait for a process that gets too little of the processor."""
+_LAST_SECONDS: Final = 0.1
+"""How long an answer may take to be read after the time is over."""
 
 
 class RenderTimeoutError(Exception):
@@ -118,7 +120,7 @@ class _TimeLimit:
 
 
 def _processor_time(pid: int) -> tuple[bool, float]:
-    """Return whether a process is running or ready to run, and its CPU time in seconds.
+    """Return whether a process is running, ready to run or waiting for a disk, and its CPU time in seconds.
 
     Only Linux has this information; elsewhere, return False and 0.
     """
@@ -126,7 +128,7 @@ def _processor_time(pid: int) -> tuple[bool, float]:
         fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
     except (OSError, ValueError):
         return False, 0.0
-    return fields[0] == "R", (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return fields[0] in {"R", "D"}, (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class RenderProcess:
@@ -274,6 +276,9 @@ class RenderProcess:
         try:
             while not reading.done() and (left := limit.left()) > 0:
                 await asyncio.wait([reading], timeout=max(left, _LEAST_SECONDS))
+            if not reading.done():
+                # The answer may have arrived while this process was too busy to read it.
+                await asyncio.wait([reading], timeout=_LAST_SECONDS)
             if reading.done():
                 return reading.result()
             place = self.marked(unseen=True) or place or self.marked(unseen=False)
