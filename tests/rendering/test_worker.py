@@ -209,7 +209,7 @@ async def test_an_answer_that_this_process_is_too_busy_to_read_is_not_late(make_
     asking = asyncio.ensure_future(rendering(worker, job))
     for _ in range(5):
         await asyncio.sleep(0)  # the job is sent
-    time.sleep(0.6)
+    asyncio.get_running_loop().call_soon(time.sleep, 0.6)
     assert (await asking).string == "0"
     await worker.close()
 

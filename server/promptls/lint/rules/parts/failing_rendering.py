@@ -8,12 +8,14 @@ loop that takes longer, or more memory, than the settings allow (`rendering.time
 An evaluation prompt is built for its first row, as OpenCompass does. Failures that its data cause are
 reported, such as a training row that does not exist, or an answer that no label has.
 
-If the values are generated, because no sample data are available, only exceeded time and memory limits are
-reported, failures of tags that read nothing but `loop` and constants, macros that read their `caller` and are not
-called by a `call` block, and attributes that are set of what is not a `namespace`, unless others are read that the file never sets: then another file includes it. Problems that another rule finds
-on the same line without rendering are left to that rule, and so are missing files that `unresolved-include`
-reports, and syntax errors in an included file that is open itself. An include that is found only
-from a folder around the file is not reported, because a program may load its templates from there.
+If the values are generated, because no sample data are available, only failures that the data cannot cause are
+reported: exceeded limits, tags that read nothing but `loop` and constants, macros that read their `caller` and are
+not called by a `call` block, and attributes that are set of what is not a `namespace`, unless others are read that
+the file never sets: then another file includes it.
+
+Problems that another rule finds on the same line without rendering are left to that rule, and so are missing files
+that `unresolved-include` reports, and syntax errors in an included file that is open itself. An include that is found
+only from a folder around the file is not reported, because a program may load its templates from there.
 
 ## Why is this bad?
 
