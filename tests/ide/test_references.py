@@ -52,6 +52,20 @@ input_keys: ["user", 'other']
 - name: c
   content: "{{ turn }}"
 """,
+    "a block without scoped does not see a loop around it": """\
+{% for turn in turns %}
+       ^^^^ write
+{% block plain %}
+- name: a
+  content: "{{ turn }}"
+{% endblock %}
+{% block seeing scoped %}
+- name: b
+  content: "{{ t<CURSOR>urn.said }}"
+               ^^^^ read
+{% endblock %}
+{% endfor %}
+""",
     "every binding of a scope, in branches too": """\
 {% set tone = "calm" %}
        ^^^^ write

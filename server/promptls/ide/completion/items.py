@@ -136,7 +136,7 @@ class Inclusion(NamedTuple):
     @property
     def bound(self) -> dict[str, Binding]:
         """The variables of the including file that are visible in the included file."""
-        scopes = scopes_before(self.template, self.reference).scopes
+        scopes = reversed([*scopes_before(self.template, self.reference).visible_scopes()])
         return {
             name: known[0]
             for scope in scopes

@@ -177,7 +177,7 @@ class VariableGroups:
         """Return the variable that the name refers to at the resolver's position."""
         found = []
         certain = False
-        for scope in reversed(resolver.scopes):
+        for scope in resolver.visible_scopes():
             known = scope.bound.get(self._name)
             if known is not None:
                 found.append(self._of_scope(scope))

@@ -154,7 +154,7 @@ _bound: Final = summary(
 
 def _outer(resolver: Resolver, name: str) -> Binding | None:
     """Return the visible binding of the name in the file, or None."""
-    for scope in reversed(resolver.scopes):
+    for scope in resolver.visible_scopes():
         known = scope.bound.get(name)
         if known is not None:
             return place_binding(known) if known[0].kind != "implied" else None
