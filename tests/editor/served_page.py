@@ -22,7 +22,7 @@ class ServedPage:
     def interrupt(self) -> str:
         """Press Ctrl+C; return the last output of the command."""
         self.process.send_signal(signal.SIGINT)
-        _, errors = self.process.communicate(timeout=60)
+        _, errors = self.process.communicate(timeout=20)
         return errors
 
 
