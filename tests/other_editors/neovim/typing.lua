@@ -23,6 +23,18 @@ local function offered(word)
   end)
 end
 
+--- Goes down the suggestions to one that ends the line; an answer that arrives meanwhile begins them again.
+local function choose(word)
+  local line = vim.api.nvim_get_current_line()
+  while not vim.endswith(line, word) do
+    vim.api.nvim_input("<C-N>")
+    wait("another suggestion", function()
+      return vim.api.nvim_get_current_line() ~= line
+    end)
+    line = vim.api.nvim_get_current_line()
+  end
+end
+
 enter("i- ")
 offered("name")
 enter("name: end<CR>r")
@@ -33,5 +45,6 @@ enter("user<CR>c")
 offered("content")
 enter("ontent: |<CR>{{ t")
 offered("tone")
-enter("<C-N><C-N><C-Y> }}<Esc>")
+choose("tone")
+enter("<C-Y> }}<Esc>")
 return text()
