@@ -89,6 +89,6 @@ def test_names_are_the_same_after_edits(pieces: list[str], data: st.DataObject) 
     for _ in range(5):
         start = data.draw(st.integers(0, len(source)))
         end = data.draw(st.integers(start, min(len(source), start + 80)))
-        assert FileNames(source.root).read_names  # what is kept now must not be wrong later
+        assert FileNames(source.root).read_names  # what is cached now must not be wrong later
         source = source.edited(Span(start, end), data.draw(st.sampled_from(PIECES)))
     assert_names_are_those_of_one_piece(source)

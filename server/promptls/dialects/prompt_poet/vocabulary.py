@@ -28,7 +28,7 @@ PART_KEYS: Mapping[str, KeyFact] = table(
         "text",
         "Text for the model. Leading and trailing white space is stripped, `<|space|>` becomes a "
         "space, and a literal `\\n` becomes a line break. Required unless the part has `sections`. "
-        "Lists and mappings are kept unchanged, for messages with images.",
+        "Lists and mappings stay as they are, for messages with images.",
     ),
     optional("role", "text", "Role of the message: `system`, `user`, `assistant`, … Default: `user`."),
     optional(
@@ -62,7 +62,7 @@ SECTION_KEYS: Mapping[str, KeyFact] = table(
     required_key(
         "content",
         "text",
-        "Text of the section. Leading and trailing spaces and tabs are stripped, line breaks are kept, "
+        "Text of the section. Leading and trailing spaces and tabs are stripped, line breaks remain, "
         "and `<|space|>` becomes a space. Use `|` to end sections with a line break.",
     ),
     optional("truncation_priority", "number", "Has no effect: truncation removes whole parts."),
