@@ -10,7 +10,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from promptls.models.keys import key_mask
+from promptls.models.masking import key_mask
 from promptls.models.model import ModelReference
 from support.experiment_folder import Folder, last_text, table
 from support.model_server import ModelServer, Reply

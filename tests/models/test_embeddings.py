@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.models.keys import key_mask
+from promptls.models.masking import key_mask
 from promptls.models.model import ModelError, ModelReference
 from promptls.models.model_names import find_embeddings
 from promptls.models.opening import check_embeddings, open_embeddings

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from promptls.models import retrying
-from promptls.models.keys import KeyMask
+from promptls.models.masking import KeyMask
 from promptls.models.model import Completion, ModelError
 from promptls.models.openai_compatible import OpenAiCompatible
 from promptls.models.retrying import RateLimiter, RetryingModel

@@ -13,8 +13,9 @@ import pytest
 
 from promptls.experiments.client import run_in_process
 from promptls.experiments.run_protocol import RunRequest
-from promptls.models.keys import key_mask, variables_named_by
+from promptls.models.keys import variables_named_by
 from promptls.models.local import LocalModel
+from promptls.models.masking import key_mask
 from promptls.models.model_names import find_model
 from promptls.rendering.job import RenderJob
 from promptls.rendering.outcome import Rendering

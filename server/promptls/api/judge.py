@@ -129,7 +129,7 @@ class Embeddings:
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a vector for each text, in order; raises UserError if the model does not answer."""
-        from promptls.models.keys import key_mask
+        from promptls.models.masking import key_mask
         from promptls.models.opening import open_embeddings
 
         opened = open_embeddings(self._reference, rate_limiter=None, mask=key_mask(), timeout=None)

@@ -216,6 +216,6 @@ def _unknown_command_remedy(word: str) -> str:
 
 def _without_keys(text: str | None) -> str:
     """Return the message with secrets of the environment masked, since a user's code may have raised it."""
-    from promptls.models.keys import key_mask
+    from promptls.models.masking import key_mask
 
     return key_mask().mask(text or "")

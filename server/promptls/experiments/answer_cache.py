@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from promptls.experiments.store import OPEN_SECONDS, RUN_SECONDS, Store, store_exists
-from promptls.models.keys import url_without_secrets
+from promptls.models.masking import url_without_secrets
 from promptls.models.model import Completion, Messages, ModelReference
 from promptls.models.providers import TABLE
 from promptls.models.testing import digest_of

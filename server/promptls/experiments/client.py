@@ -18,7 +18,7 @@ from promptls.experiments import run_protocol
 from promptls.experiments.access import Access
 from promptls.experiments.prepare import requested_access
 from promptls.models.editor_model import AskEditor
-from promptls.models.keys import KeyMask, key_mask
+from promptls.models.masking import KeyMask, key_mask
 from promptls.security.processes import start_module, whole_environment
 from promptls.text.errors import FilePlace, UserError, error_of
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import promptls
-from promptls.models.keys import SECRET_NAME, url_without_secrets
+from promptls.models.masking import SECRET_NAME, url_without_secrets
 from promptls.security.files import open_bytes, read_bytes, read_text
 from promptls.security.git import is_dirty, run_git
 from promptls.security.written_files import replace_file

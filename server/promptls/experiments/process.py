@@ -30,7 +30,7 @@ from promptls.experiments.python.program_runner import run_python
 from promptls.experiments.python.request import python_request
 from promptls.experiments.run_protocol import EditorLink, Planned, ProcessRequest, RunRequest, to_json
 from promptls.models.editor_model import EDITOR
-from promptls.models.keys import key_mask
+from promptls.models.masking import key_mask
 from promptls.security.files import FileScope, restrict_reading
 from promptls.security.processes import claim_standard_output, restrict_environment
 from promptls.text.errors import UsageError, UserError

@@ -30,7 +30,7 @@ from promptls.experiments.store import sync_periodically
 from promptls.experiments.unfinished import UnfinishedRun
 from promptls.metrics.metric import Metric
 from promptls.metrics.metric_loading import bound_arguments
-from promptls.models.keys import KeyMask, key_mask
+from promptls.models.masking import KeyMask, key_mask
 from promptls.models.model import Completion, ModelError, ModelReference
 from promptls.models.model_names import MINILM
 from promptls.models.opening import open_embeddings, open_model, opened_model

@@ -15,7 +15,7 @@ from promptls.experiments.access import Access
 from promptls.experiments.manifest import prompt_stem, results_folder
 from promptls.experiments.process import MayGo, Notify
 from promptls.experiments.run_protocol import AnswerText, Finished, Planned, to_json
-from promptls.models.keys import key_mask
+from promptls.models.masking import key_mask
 from promptls.models.model import Messages, ModelReference
 from promptls.models.model_names import find_model
 from promptls.models.opening import open_model

@@ -23,7 +23,7 @@ from promptls.experiments.named_runs import folders_of_runs, known_runs, newest_
 from promptls.ide.agent_tools import TOOLS, AgentTool
 from promptls.mcp import prompt_tools, run_tools
 from promptls.mcp.folder import Folder, ToolResult
-from promptls.models.keys import key_mask
+from promptls.models.masking import key_mask
 from promptls.semantic.kind import Kind
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.escape import for_terminal

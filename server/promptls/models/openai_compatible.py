@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from promptls.embeddings.language_model import ScoredTokens
 from promptls.models.chat_completions import StreamedAnswer, cost_in_headers, reported_cost, token_details
-from promptls.models.keys import url_without_secrets
+from promptls.models.masking import url_without_secrets
 from promptls.models.model import (
     Completion,
     EmbeddingResult,

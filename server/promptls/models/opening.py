@@ -15,6 +15,7 @@ from promptls.embeddings.minilm import HOW_TO_INSTALL, embed_texts, is_installed
 from promptls.models import keys
 from promptls.models.editor_model import EditorModel, check_editor
 from promptls.models.local import LocalModel
+from promptls.models.masking import KeyMask, key_mask, url_without_secrets
 from promptls.models.model import EmbeddingModel, EmbeddingResult, Model, ModelError, ModelReference
 from promptls.models.model_names import LOCAL_EMBEDDINGS, MINILM
 from promptls.models.providers import MILLION, TABLE, Provider, price_of
@@ -28,7 +29,7 @@ def open_model(
     reference: ModelReference,
     *,
     rate_limiter: RateLimiter | None = None,
-    mask: keys.KeyMask | None = None,
+    mask: KeyMask | None = None,
     timeout: float | None = None,
     opened: Callable[[ModelReference], Model] | None = None,
 ) -> RetryingModel:
@@ -41,7 +42,7 @@ def open_model(
         (opened or opened_model)(reference),
         reference.name,
         rate_limiter=rate_limiter,
-        mask=mask or keys.key_mask([reference]),
+        mask=mask or key_mask([reference]),
         timeout=timeout,
     )
 
@@ -187,7 +188,7 @@ def state_of(reference: ModelReference) -> ModelState:
         name=reference.name,
         provider=reference.provider,
         model=reference.model,
-        base_url=None if address is None else keys.url_without_secrets(address),
+        base_url=None if address is None else url_without_secrets(address),
         key=_key_variable(reference),
         ready=problem is None,
         problem=None if problem is None else problem.message,
@@ -291,7 +292,7 @@ def open_embeddings(
     reference: ModelReference,
     *,
     rate_limiter: RateLimiter | None,
-    mask: keys.KeyMask,
+    mask: KeyMask,
     timeout: float | None,
     opened: EmbeddingModel | None = None,
 ) -> RetryingEmbeddings:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from promptls.models.keys import KeyMask
+from promptls.models.masking import KeyMask
 from promptls.models.model import (
     Completion,
     Messages,

@@ -14,7 +14,7 @@ from typing import Final, cast
 from promptls.experiments.answer_cache import reading_answers
 from promptls.experiments.history import RunSummary
 from promptls.experiments.result_pages import Kind, paired_places, row_states, table_columns
-from promptls.models.keys import KeyMask, key_mask
+from promptls.models.masking import KeyMask, key_mask
 from promptls.results_view import results_wire
 from promptls.results_view.view import results_view
 from promptls.text.errors import UserError

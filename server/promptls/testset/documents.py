@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
-from promptls.models.keys import key_mask
+from promptls.models.masking import key_mask
 from promptls.security.files import read_text
 from promptls.testset.graph import CHILD, CHUNK, CONTENT, DOCUMENT, NEXT, SOURCE, Node, Relationship
 from promptls.text.errors import FilePlace, UsageError, UserError

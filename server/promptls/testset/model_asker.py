@@ -17,7 +17,7 @@ from promptls.experiments.answer_cache import (
     key_prefix,
 )
 from promptls.experiments.budget import NO_BUDGET, Budget, BudgetSpentError, ExpectedUsage, Spending
-from promptls.models.keys import key_mask
+from promptls.models.masking import key_mask
 from promptls.models.model import Completion, ModelReference
 from promptls.models.model_names import find_model
 from promptls.models.opening import open_model

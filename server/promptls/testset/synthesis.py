@@ -14,7 +14,7 @@ from promptls.api.ragas_samples import MultiTurnSample, SingleTurnSample
 from promptls.datasets.dataset_files import FORMATS, format_of
 from promptls.experiments.budget import BudgetSpentError
 from promptls.experiments.pipeline import Outcome, Task, work_through
-from promptls.models.keys import key_mask
+from promptls.models.masking import key_mask
 from promptls.models.model import ModelError
 from promptls.testset.graph import SOURCE
 from promptls.testset.scenarios import Scenario

@@ -29,7 +29,7 @@ from promptls.datasets.dataset import DataTable
 from promptls.experiments.pipeline import Outcome, Task, work_through
 from promptls.metrics.metric import in_thread
 from promptls.metrics.metric_loading import loaded_module
-from promptls.models.keys import key_mask
+from promptls.models.masking import key_mask
 from promptls.security.written_files import open_private
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.filenames import as_file_name

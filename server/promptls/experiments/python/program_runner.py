@@ -30,7 +30,7 @@ from promptls.experiments.resumable_job import Job, RowOutcome, Tasks, run_job
 from promptls.experiments.run_protocol import Event, Finished
 from promptls.experiments.scores import RowResult, Score, Totals
 from promptls.experiments.unfinished import UnfinishedRun
-from promptls.models.keys import key_mask
+from promptls.models.masking import key_mask
 from promptls.models.model import ModelError
 from promptls.models.providers import TABLE
 from promptls.models.ray_cluster import RayNodes
