@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from collections.abc import Sequence as Items
 from dataclasses import replace
 from typing import Final
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
 from promptls.lint.rule import Edit, File, Fix
-from promptls.semantic.header import DeclaredInput
 from promptls.semantic.template import Template
 from promptls.syntax.chunk import Chunk
 from promptls.syntax.problem import ProblemKind, SyntaxProblem
 from promptls.syntax.source import Source
-from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence
+from promptls.syntax.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, scalar_text
 from promptls.text.positions import Span, leading_spaces, line_end, line_start
 
 _BRACKET: Final = re.compile(r"(?:[&!]\S*[ \t]+)*[{\[]")
@@ -74,17 +72,14 @@ def appended_entry(text: str, span: Span, entries: tuple[Entry, ...], written: s
 
 
 def removed_item(text: str, items: Sequence, item: Node) -> Edit | None:
-    """Return an edit that removes an item from a list; None if it is the only one."""
-    index = items.items.index(item)
-    if len(items.items) == 1:
-        return None
+    """Return an edit that removes an item from a list; None if it is the only line of one without brackets."""
+    before, after = items.items[: (index := items.items.index(item))], items.items[index + 1 :]
     if is_flow(text, items.span):
-        if index + 1 < len(items.items):
-            return Edit(Span(item.span.start, items.items[index + 1].span.start), "")
-        return Edit(Span(items.items[index - 1].span.end, item.span.end), "")
+        start = before[-1].span.end if before and not after else item.span.start
+        return Edit(Span(start, after[0].span.start if after else item.span.end), "")
     begin = line_start(text, item.span.start)
     end = line_end(text, item.span.end)
-    is_alone = not text[begin : item.span.start].replace("-", "").strip()
+    is_alone = not text[begin : item.span.start].replace("-", "").strip() and len(items.items) > 1
     return Edit(Span(begin, end + len(text[end : end + 1])), "") if is_alone else None
 
 
@@ -185,85 +180,43 @@ def as_list(chunk: Chunk, mapping: Mapping) -> tuple[Fix, ...]:
 def added_input(file: File, name: str) -> tuple[Fix, ...]:
     """Return a fix that adds `name` after the last input key; none if the position cannot be determined."""
     declarations = file.template.declarations
-    entry = declarations.tree.entry("input_keys") if declarations.tree else None
-    if entry is None:
-        return ()
-    edit = _edit(file.template.source, entry.value, name)
+    keys = declarations.tree.value("input_keys") if declarations.tree else None
+    edit = _added_input(file.template.source.text, keys, name)
     return (Fix(f"Add `{name}` to `input_keys`", (edit,)),) if edit else ()
 
 
-def _edit(source: Source, node: Node, name: str) -> Edit | None:
-    is_flow = source.slice(Span(node.span.start, node.span.start + 1)) in {"[", "{"}
-    inside = Span(node.span.start + 1, node.span.start + 1)
-    if isinstance(node, Sequence):
-        if is_flow:
-            last = _after(node.items[-1].span) if node.items else inside
-            return Edit(last, f", {name}" if node.items else name)
+def _added_input(text: str, keys: Node | None, name: str) -> Edit | None:
+    if not isinstance(keys, Mapping | Sequence):
+        return None
+    written = f"{name}: {{}}" if isinstance(keys, Mapping) else name
+    inside = keys.span.start + 1
+    if isinstance(keys, Mapping) and keys.entries:
+        after = text[_end(text, keys.entries[-1]) :]
+        is_bare = is_flow(text, keys.span) and text[keys.entries[-1].key.span.end] != ":"
         return (
-            _line_after(source, node.items[-1].span.end, node.span.start, f"- {name}") if node.items else None
+            None
+            if is_bare and after.startswith(":")
+            else appended_entry(text, keys.span, keys.entries, written)
         )
-    if not isinstance(node, Mapping):
-        return None
-    if not node.entries:
-        return Edit(inside, f"{name}: {{}}") if is_flow else None
-    last_entry = node.entries[-1]
-    end = max(last_entry.value.span.end, last_entry.key.span.end)
-    if not is_flow:
-        return _line_after(source, end, node.entries[0].key.span.start, f"{name}: {{}}")
-    return None if source.slice(Span(end, end + 1)) == ":" else Edit.insert(end, f", {name}: {{}}")
+    if isinstance(keys, Sequence) and keys.items:
+        last = keys.items[-1].span.end
+        if is_flow(text, keys.span):
+            return Edit.insert(last, f", {written}")
+        return Edit.insert(line_end(text, last - 1), f"\n{indentation(text, keys.span.start)}- {written}")
+    return Edit.insert(inside, written) if is_flow(text, keys.span) else None
 
 
-def _after(span: Span) -> Span:
-    return Span(span.end, span.end)
-
-
-def _line_after(source: Source, last: int, first: int, written: str) -> Edit:
-    """Return a new line after the line where the last item ends, indented like the first item."""
-    end = source.line_span(source.line_column(last - 1).line).end
-    return Edit.insert(end, f"\n{' ' * source.line_column(first).column}{written}")
-
-
-def removed_input(file: File, key: DeclaredInput, *, preferred: bool = False) -> tuple[Fix, ...]:
-    """Return a fix that removes `key` from `input_keys`; none if its position cannot be determined."""
-    tree = file.template.declarations.tree
-    node = tree.value("input_keys") if tree else None
-    if isinstance(node, Sequence):
-        spans = [item.span for item in node.items]
-    elif isinstance(node, Mapping):
-        spans = [
-            Span(entry.key.span.start, max(entry.key.span.end, entry.value.span.end))
-            for entry in node.entries
-        ]
-    else:
-        return ()
-    index = next((number for number, span in enumerate(spans) if span.start == key.span.start), None)
-    if index is None:
-        return ()
-    source = file.template.source
-    is_flow = source.slice(Span(node.span.start, node.span.start + 1)) in {"[", "{"}
-    removed = _in_brackets(spans, index) if is_flow else _on_lines(source, spans, index)
-    if removed is None:
-        return ()
-    return (Fix(f"Remove `{key.name}` from `input_keys`", (Edit(removed, ""),), preferred),)
-
-
-def _in_brackets(spans: Items[Span], index: int) -> Span:
-    if index:
-        return Span(spans[index - 1].end, spans[index].end)
-    return Span(spans[0].start, spans[1].start if len(spans) > 1 else spans[0].end)
-
-
-def _on_lines(source: Source, spans: Items[Span], index: int) -> Span | None:
-    """Return the lines of an item, up to the next item if there is one; None for the only item."""
-    if len(spans) == 1:
-        return None
-    first = source.line_column(spans[index].start).line
-    last = source.line_column(max(spans[index].end - 1, spans[index].start)).line
-    if index + 1 < len(spans):
-        last = source.line_column(spans[index + 1].start).line - 1
-    start = source.line_span(first).start
-    end = source.line_span(last + 1).start
-    return Span(start, end) if first <= last else None
+def removed_input(file: File, name: str, *, preferred: bool = False) -> tuple[Fix, ...]:
+    """Return a fix that removes `name` from `input_keys`; none if its position cannot be determined."""
+    source, tree = file.template.source, file.template.declarations.tree
+    keys = tree.merged("input_keys") if tree else None
+    edit = None
+    if isinstance(keys, Sequence):
+        item = next((item for item in keys.items if scalar_text(item) == name), None)
+        edit = removed_item(source.text, keys, item) if item is not None else None
+    elif isinstance(keys, Mapping) and (entry := keys.entry(name)) is not None:
+        edit = without_entry(source.whole, keys.span, keys.entries, entry)
+    return () if edit is None else (Fix(f"Remove `{name}` from `input_keys`", (edit,), preferred),)
 
 
 _WORD: Final = re.compile(r"(?!(?:true|false|null)$)[A-Za-z_]\w*")

@@ -402,7 +402,7 @@ def unused_input(file: File) -> Iterator[Finding]:
         header = file.template.declarations.span
         if key.name not in expected and not may_be_read_in_broken_text(file, key.name, header):
             message = f"nothing reads the input `{key.name}`"
-            yield Finding(key.span, message, removed_input(file, key), unnecessary=True)
+            yield Finding(key.span, message, removed_input(file, key.name), unnecessary=True)
 
 
 @rule(severity="error", kinds=JINJA_KINDS)
@@ -411,7 +411,7 @@ def reserved_input(file: File) -> Iterator[Finding]:
     declarations = file.template.declarations
     for key in declarations.inputs:
         if key.name in INJECTED:
-            yield Finding(key.span, _message(key.name), removed_input(file, key, preferred=True))
+            yield Finding(key.span, _message(key.name), removed_input(file, key.name, preferred=True))
     known = [declarations.data.get("output_key"), *(key.name for key in declarations.inputs)]
     for example in declarations.examples:
         for entry in example.entries:

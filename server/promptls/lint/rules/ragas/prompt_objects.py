@@ -157,7 +157,7 @@ from promptls.dialects.ragas.saved_prompt import Form, form_of
 from promptls.dialects.ragas.saved_prompt_checks import saved_problems
 from promptls.dialects.ragas.saved_prompt_keys import has_keys_below, saved_keys
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.fixes.yaml_edits import BLANK, added_entry, colon_end, removed_item, without_entry
+from promptls.lint.fixes.yaml_edits import BLANK, added_entry, colon_end, removed_input
 from promptls.lint.rule import DECLARING_KINDS, OBJECT_KINDS, Edit, File, Finding, Fix, Severity, rule
 from promptls.semantic.kind import top_keys
 from promptls.semantic.template import Template
@@ -305,22 +305,7 @@ def output_key_in_inputs(file: File) -> Iterator[Finding]:
     output = declarations.data.get("output_key")
     span = declarations.value_span("output_key")
     if span is not None and any(key.name == output for key in declarations.inputs):
-        edit = _without(file, str(output))
-        fixes = () if edit is None else (Fix(f"Remove `{output}` from `input_keys`", (edit,)),)
-        yield Finding(span, f"`{output}` is an input as well", fixes)
-
-
-def _without(file: File, name: str) -> Edit | None:
-    """Return the edit that removes the name from the inputs."""
-    tree = file.template.declarations.tree
-    keys = tree.merged("input_keys") if tree else None
-    if isinstance(keys, Sequence):
-        item = next(item for item in keys.items if scalar_text(item) == name)
-        return removed_item(file.template.source.text, keys, item)
-    entry = keys.entry(name) if isinstance(keys, Mapping) else None
-    if not isinstance(keys, Mapping) or entry is None:
-        return None
-    return without_entry(file.template.source.whole, keys.span, keys.entries, entry)
+        yield Finding(span, f"`{output}` is an input as well", removed_input(file, str(output)))
 
 
 @rule(severity="warning", kinds=OBJECT_KINDS)
