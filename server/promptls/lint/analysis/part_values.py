@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS
 from promptls.lint.rule import Edit, File, Finding, Fix
-from promptls.semantic.names.template_names import statement_at
+from promptls.semantic.names.template_names import placed_statement_at
 from promptls.semantic.parts import chunk_contents, chunk_items
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import summary, union
+from promptls.syntax.facts import items_in
 from promptls.syntax.jinja.nodes import (
     Attribute,
     Call,
@@ -32,6 +32,7 @@ from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import Span, line_end, stripped_span
 
+PRIORITY: Final = "truncation_priority"
 _SILENT: Final = frozenset({"if", "elif", "else", "for", "set", "macro", "with", "import", "from"})
 """The statements that print nothing themselves; the tags that end a block do not either."""
 
@@ -206,7 +207,6 @@ def _unchanged(node: Expression) -> tuple[Expression, ...]:
             return choices(node)
 
 
-_Assignments: TypeAlias = frozenset[tuple[str, str]]
 _PLAIN: Final = re.compile(r"[\w.+-]*")
 """A word without quotes, comments or other characters that are special in YAML."""
 
@@ -246,50 +246,38 @@ def printed_values(chunk: Chunk, key: Span, value: Scalar) -> Iterator[Printed]:
         yield Printed("", span, chunk.slice(test))
 
 
-class BoundValues:
-    """The literals that are assigned to the variables used as the value of one part key."""
+@chunk_fact
+def _variables(chunk: Chunk) -> tuple[tuple[str, str, Span], ...]:
+    """Return the variables that are the whole value of a role or priority: the key, the name and its place."""
+    found = []
+    for part in chunk_items(chunk).parts:
+        for entry in part.entries:
+            value, key = entry.value, key_text(entry)
+            if key not in {"role", PRIORITY} or not isinstance(value, Scalar) or not value.dynamic:
+                continue
+            span = place_of_value(chunk, entry.key.span, value)
+            tag = next((tag for tag in chunk.tags if tag.span == span and tag.kind == "output"), None)
+            match tag_tree(tag).statement.expressions if tag else ():
+                case (Name(name=name, span=place),):
+                    found.append((key, name, place.shifted(span.start)))
+    return tuple(found)
 
-    def __init__(self, key: str) -> None:
-        self._key: Final = key
-        self._names_in: Final = chunk_fact(lambda chunk: tuple(self._find_names(chunk)))
-        """The variables that are values in a chunk, with their places."""
-        self._named: Final = summary(
-            lambda chunk: frozenset(name for name, _ in self._names_in(chunk)), union
-        )
 
-    def values(self, file: File) -> Iterator[tuple[str, Printed]]:
-        """Yield the literals assigned to those variables, with the variable's name; spans are in the file."""
-        template = file.template
-        if self._named(template.source.root).isdisjoint(
-            name for name, _ in _assignments(template.source.root)
-        ):
-            return
-        seen: set[Span] = set()
-        for located, resolver in template.names.scopes_where(self._named):
-            places = {span.start + located.start for _, span in self._names_in(located.chunk)}
-            for reference in tuple(resolver.references(located.chunk, located.start)):
-                binding = reference.binding
-                if reference.span.start not in places or binding is None or binding.span in seen:
-                    continue
-                seen.add(binding.span)
-                statement = statement_at(template, binding.span.start)
-                if statement is None:
-                    continue
-                start = binding.span.start - statement.targets[0].span.start if statement.targets else 0
-                for printed in _assigned_literals(statement):
-                    yield binding.name, printed._replace(span=printed.span.shifted(start))
-
-    def _find_names(self, chunk: Chunk) -> Iterator[tuple[str, Span]]:
-        for part in chunk_items(chunk).parts:
-            for entry in part.entries:
-                value = entry.value
-                if key_text(entry) != self._key or not isinstance(value, Scalar) or not value.dynamic:
-                    continue
-                span = place_of_value(chunk, entry.key.span, value)
-                tag = next((tag for tag in chunk.tags if tag.span == span and tag.kind == "output"), None)
-                for each in tag_tree(tag).statement.expressions if tag else ():
-                    if isinstance(each, Name):
-                        yield each.name, each.span.shifted(span.start)
+def assigned_values(file: File, key: str) -> Iterator[tuple[str, Printed]]:
+    """Yield the literals assigned to variables that are the value of a key, each once, with the variable's name."""
+    template = file.template
+    bound = template.names.bound_names("set") | template.names.bound_names("for")
+    seen: set[Span] = set()
+    for located, (of, name, place) in items_in(file.chunks, _variables):
+        reference = template.names.reference_at(place.shifted(located.start)) if name in bound else None
+        binding = reference.binding if reference is not None else None
+        if of != key or binding is None or binding.span in seen:
+            continue
+        seen.add(binding.span)
+        if (placed := placed_statement_at(template, binding.span.start)) is not None:
+            statement, start = placed
+            for printed in _assigned_literals(statement):
+                yield name, printed._replace(span=printed.span.shifted(start))
 
 
 def place_of_value(chunk: Chunk, key: Span, value: Scalar) -> Span:
@@ -312,24 +300,6 @@ def _assigned_literals(statement: Statement) -> tuple[Printed, ...]:
     if statement.keyword == "for" and isinstance(value, Collection) and value.kind != "dict":
         return tuple(word for item in value.items for word in _literal_texts(item))
     return ()
-
-
-@chunk_fact
-def _assignments_in(chunk: Chunk) -> tuple[tuple[str, str], ...]:
-    statements = [tag_tree(tag).statement for tag in chunk.tags if tag.kind == "statement"]
-    return tuple(
-        (target.name, printed.text)
-        for statement in statements
-        for target in statement.targets
-        if isinstance(target, Name)
-        for printed in _assigned_literals(statement)
-    )
-
-
-_assignments: Final = summary(
-    lambda chunk: _Assignments(_assignments_in(chunk)), lambda pieces: _Assignments().union(*pieces)
-)
-"""The names and literals of all such assignments in a piece."""
 
 
 def _in_branch(chunk: Chunk, before: Tag, after: Tag, tags: list[Tag]) -> Iterator[Printed]:
@@ -366,10 +336,7 @@ def _literal_texts(node: Expression, tag: Tag | None = None) -> Iterator[Printed
 _NUMBERS: Final = frozenset({"int", "float", "bool"})
 WORDS: Final = {"int": "a number", "float": "a number", "bool": "a boolean", "timestamp": "a date"}
 """Descriptions of the types of plain YAML scalars other than text."""
-_PRIORITY: Final = "truncation_priority"
-_MEANT: Final = {_PRIORITY: "a number", "sections": "a list", "expected_template_data_keys": "a list"}
-BOUND_PRIORITIES: Final = BoundValues(_PRIORITY)
-"""The literals assigned to variables under `truncation_priority`."""
+_MEANT: Final = {PRIORITY: "a number", "sections": "a list", "expected_template_data_keys": "a list"}
 
 
 def printed_values_of_keys(chunk: Chunk) -> Iterator[Finding]:
@@ -383,7 +350,7 @@ def printed_values_of_keys(chunk: Chunk) -> Iterator[Finding]:
                 what = "a block" if value.style in {"|", ">"} else "what is quoted"
                 message = f"{what} is text for YAML, and `{key}` is {_MEANT[key]}"
                 yield Finding(value.span, message, tuple(_bare(chunk, value)))
-            if key != _PRIORITY or value.style:
+            if key != PRIORITY or value.style:
                 continue
             for printed in printed_values(chunk, entry.key.span, value):
                 if printed.condition:
@@ -397,7 +364,7 @@ def printed_values_of_keys(chunk: Chunk) -> Iterator[Finding]:
 
 def bound_priorities(file: File) -> Iterator[Finding]:
     """Yield the assigned values of variables that are used as priorities but are not numbers."""
-    for name, printed in BOUND_PRIORITIES.values(file):
+    for name, printed in assigned_values(file, PRIORITY):
         if printed.text and _tag(printed.text) not in _NUMBERS:
             yield Finding(printed.span, f"`{name}` is a priority: {_message(printed)}")
 

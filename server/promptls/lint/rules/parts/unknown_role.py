@@ -35,7 +35,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from promptls.lint.analysis.part_values import BoundValues, printed_values
+from promptls.lint.analysis.part_values import assigned_values, printed_values
 from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers, samples_of
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import colon_end
@@ -49,7 +49,6 @@ from promptls.syntax.yaml.nodes import Entry, Scalar, key_text, scalar_text
 from promptls.text.format import shorten_line
 from promptls.text.positions import Span
 
-_BOUND: Final = BoundValues("role")
 _MAX_SHOWN: Final = 40
 """The maximum number of characters of a sample's text in a message."""
 _MAX_OFFERS: Final = 3
@@ -97,7 +96,7 @@ def unknown_role(file: File) -> Iterator[Finding]:
     roles = file.project.roles
     yield from _unquoted(file, roles)
     yield from _in_samples(file, roles)
-    for name, printed in _BOUND.values(file):
+    for name, printed in assigned_values(file, "role"):
         if printed.text not in roles:
             message = f"`{name}` is a role, and no model knows the role `{printed.text}`"
             yield _misspelled(printed.span, message, printed.text, roles)
