@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache, lru_cache, wraps
 from operator import attrgetter
-from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from promptls.facts import Reads, current, recorded, unrecorded
 from promptls.syntax.chunk import Chunk, ChunkList, EditStep, Located, Memo, Piece, chunk_fact, fact_values
@@ -197,6 +197,28 @@ def summary(of_chunk: Callable[[Chunk], Fact], join: Callable[[list[Fact]], Fact
         return in_chunk(piece) if isinstance(piece, Chunk) else in_file(piece)
 
     return fact
+
+
+class Occurring(NamedTuple):
+    """The names in a piece, and those that are in it more than once."""
+
+    all: frozenset[str]
+    repeated: frozenset[str]
+
+
+def occurring(names_in: Callable[[Chunk], Iterable[str]]) -> Callable[[Piece], Occurring]:
+    """Return a summary: the names in a piece, by a function that returns those of a chunk."""
+
+    def join(found: Iterable[Occurring]) -> Occurring:
+        seen, repeated = set[str](), set[str]()
+        for each in found:
+            repeated |= each.repeated | (each.all & seen)
+            seen |= each.all
+        return Occurring(frozenset(seen), frozenset(repeated))
+
+    return summary(
+        lambda chunk: join(Occurring(frozenset((name,)), frozenset()) for name in names_in(chunk)), join
+    )
 
 
 @cache

@@ -46,7 +46,7 @@ from typing import Final
 from promptls.lint.analysis.loop_names import singular_lists
 from promptls.lint.analysis.unmatched_names import adds_up, in_namespace, is_lost, names_in_scope
 from promptls.lint.rule import JINJA_KINDS, File, Finding, RelatedInformation, Severity, each_chunk, rule
-from promptls.semantic.names.file_names import chunk_bindings, pass_outline
+from promptls.semantic.names.file_names import chunk_bindings
 from promptls.semantic.names.scopes import (
     GLOBALS,
     INJECTED,
@@ -56,100 +56,35 @@ from promptls.semantic.names.scopes import (
     chunk_events,
     place_binding,
 )
-from promptls.syntax.chunk import Chunk, Piece, chunk_fact
-from promptls.syntax.facts import file_fact, items_in, summary, union
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import items_in, occurring
 from promptls.syntax.jinja.nodes import Name
 from promptls.syntax.jinja.problems import loops_in
 from promptls.text.positions import Span
 
 _WORDS: Final = {"for": "this loop variable", "with": "this `with`", "parameter": "this parameter"}
-Step = tuple[NameEvent, int]
-"""An event that may hide a name, and the offset of its chunk."""
+_bound: Final = occurring(lambda chunk: [each.name for each in chunk_bindings(chunk)])
 
 
 @rule(severity="information", kinds=JINJA_KINDS)
 def shadowed_variable(file: File) -> Iterator[Finding]:
     """Yield the names that hide another name."""
     inputs = {key.name: key.span for key in file.template.declarations.inputs}
-    resolver = Resolver()
-    for event, start in _hiding_steps(file.template.source.root, resolver, frozenset(inputs), 0):
-        if event.action == "open":
-            for name, span, kind in event.bound:
+    bound = _bound(file.chunks)
+    suspicious = bound.repeated | (bound.all & inputs.keys())
+    for located, resolver in file.template.names.scopes_where(
+        lambda piece: not suspicious.isdisjoint(_bound(piece).all)
+    ):
+        for event in chunk_events(located.chunk):
+            for name, span, kind in event.bound if event.action == "open" else ():
                 if kind in _WORDS:
-                    yield from _hiding(file, resolver, inputs, name, span.shifted(start), kind)
-        else:
-            yield from _lost(resolver, event, start, file, inputs)
+                    yield from _hiding(file, resolver, inputs, name, span.shifted(located.start), kind)
+            if event.action == "bind" and event.detail == "set":
+                yield from _lost(resolver, event, located.start, file, inputs)
+            if event.action != "read":
+                resolver.pass_event(event, located.start)
     yield from _hiding_own_list(file, frozenset(inputs))
     yield from _hiding_known(file)
-
-
-def _hiding_steps(piece: Piece, resolver: Resolver, inputs: frozenset[str], start: int) -> Iterator[Step]:
-    """Yield the events of a piece that may hide a name, with `resolver` in the state just before each.
-
-    A piece is skipped if it hides nothing and binds no name that is visible at its start.
-    """
-    if _is_free(piece, resolver, inputs):
-        if isinstance(piece, Chunk):
-            pass_outline(resolver, piece, start)
-    elif isinstance(piece, Chunk):
-        for event in chunk_events(piece):
-            if event.action == "open" or (event.action == "bind" and event.detail == "set"):
-                yield event, start
-            if event.action != "read":
-                resolver.pass_event(event, start)
-    else:
-        for begin, chunk in zip(piece.starts, piece.chunks, strict=False):
-            yield from _hiding_steps(chunk, resolver, inputs, start + begin)
-
-
-def _is_free(piece: Piece, resolver: Resolver, inputs: frozenset[str]) -> bool:
-    names = _bound(piece)
-    return (
-        names.isdisjoint(inputs)
-        and all(names.isdisjoint(scope.bound) for scope in resolver.scopes)
-        and not _hides_inside(piece)
-    )
-
-
-def _hides_inside(piece: Piece) -> bool:
-    """Return whether a piece hides a name that it binds itself."""
-    if not _bound(piece):
-        return False
-    return _hides_in_chunk(piece) if isinstance(piece, Chunk) else _hides_in_file(piece)
-
-
-def _find_hiding(piece: Piece) -> bool:
-    resolver = Resolver()
-    if not isinstance(piece, Chunk):
-        return any(
-            _is_hiding(event, resolver)
-            for child in piece.chunks
-            for event, _ in _hiding_steps(child, resolver, frozenset(), 0)
-        )
-    for event in chunk_events(piece):
-        if _is_hiding(event, resolver):
-            return True
-        if event.action != "read":
-            resolver.pass_event(event)
-    return False
-
-
-_hides_in_chunk: Final = chunk_fact(_find_hiding)
-_hides_in_file: Final = file_fact(_find_hiding)
-
-
-def _is_hiding(event: NameEvent, resolver: Resolver) -> bool:
-    names = [name for name, _, kind in event.bound if kind in _WORDS]
-    if event.action == "bind" and event.detail == "set" and len(resolver.scopes) > 1:
-        names.append(event.name)
-    return any(_outer(resolver, name) is not None for name in names)
-
-
-_bound: Final = summary(
-    lambda chunk: frozenset(each.name for each in chunk_bindings(chunk) if each.kind in {*_WORDS, "set"}),
-    union,
-)
-"""The names that a piece binds in ways that may hide others."""
 
 
 def _outer(resolver: Resolver, name: str) -> Binding | None:

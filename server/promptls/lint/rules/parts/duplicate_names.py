@@ -89,7 +89,7 @@ from promptls.semantic.branches import OpenBlock, chunk_branches
 from promptls.semantic.kind import Kind
 from promptls.semantic.parts import chunk_items, part_names
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import chunks_with, placed_items, summary, union
+from promptls.syntax.facts import chunks_with, occurring, placed_items, summary, union
 from promptls.syntax.jinja.blocks import block_tags
 from promptls.syntax.jinja.file_blocks import block_at
 from promptls.syntax.source import Layout, Source
@@ -347,29 +347,8 @@ def _in_list(file: File, names: Sequence) -> Iterator[Finding]:
             seen.add(name)
 
 
-class _Names(NamedTuple):
-    """The names of a piece's parts, and those that more than one part has."""
-
-    all: frozenset[str]
-    repeated: frozenset[str]
-
-
-def _of_chunk(chunk: Chunk) -> _Names:
-    return _join([_Names(frozenset((name,)), frozenset()) for name, _ in _written_names(chunk)])
-
-
-def _join(names: list[_Names]) -> _Names:
-    seen: set[str] = set()
-    repeated: set[str] = set()
-    for each in names:
-        repeated |= each.repeated | (each.all & seen)
-        seen |= each.all
-    return _Names(frozenset(seen), frozenset(repeated))
-
-
 _MAX_EARLIER: Final = 50
 """The maximum number of parts with the same name that a part is compared with."""
-_names: Final = summary(_of_chunk, _join)
 
 
 @rule(severity="information", kinds=PARTS_KINDS)
@@ -454,6 +433,9 @@ def _written_names(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
         for (before, after), span in _counted_names(chunk).items()
     ]
     return (*part_names(chunk), *counted)
+
+
+_names: Final = occurring(lambda chunk: [name for name, _ in _written_names(chunk)])
 
 
 @chunk_fact
