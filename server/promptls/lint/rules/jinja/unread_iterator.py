@@ -40,9 +40,9 @@ from typing import Final, NamedTuple
 from promptls.lint.analysis.literal_types import LAZY, LiteralTypes
 from promptls.lint.analysis.sampled_values import sampled_schemas
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Severity, rule
+from promptls.semantic.branches import OpenBlock
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import items_in, summary, union
-from promptls.syntax.jinja.blocks import block_tags
 from promptls.syntax.jinja.nodes import (
     Conditional,
     Expression,
@@ -63,46 +63,36 @@ _OTHERS: Final = frozenset({"block", "call", "macro"})
 
 
 class _Event(NamedTuple):
-    """A tag that sets or reads a variable (by its `name`), or that opens, divides or closes a block."""
+    """A place where a tag sets or reads a variable, inside of the blocks that open before `after`."""
 
-    action: str
     name: str
     span: Span
+    after: int
+    is_set: bool = False
     is_certain: bool = True
     """Whether the tag always reads the variable."""
 
 
-class SecondRead(NamedTuple):
-    """A read for which no elements are left; `is_loop` if that is the same read in an earlier round of a loop."""
-
-    name: str
-    span: Span
-    is_loop: bool
-
-
 @chunk_fact
 def _events(chunk: Chunk) -> tuple[_Event, ...]:
-    """Return the events of a chunk in the order of rendering; a loop reads its list before it begins."""
+    """Return the places in a chunk that set or read variables, in the order of rendering."""
     found: list[_Event] = []
-    blocks = {tag.place: tag for tag in block_tags(chunk)}
-    for index, tag in enumerate(chunk.tags):
+    for tag in chunk.tags:
         if tag.kind not in {"output", "statement"} or (tree := tag_tree(tag)).problems:
             continue
         statement, start = tree.statement, tag.span.start
         for expression in statement.expressions:
-            found += _reads(expression, start)
+            found += _reads(expression, start, start)
         if statement.keyword == "for" and statement.expressions:
-            found += _read(statement.expressions[0], start, is_certain=True)
-        if (block := blocks.get(index)) is not None:
-            found.append(_Event(block.action, block.keyword, tag.span))
-        if statement.loop_test is not None:
-            found += _reads(statement.loop_test, start)
+            found += _read(statement.expressions[0], start, start, is_certain=True)
+        if statement.loop_test is not None:  # each round reads it
+            found += _reads(statement.loop_test, start, tag.span.end)
         if statement.keyword == "set":
-            found += [_Event("set", name, tag.span) for name in statement.target_names]
+            found += [_Event(name, tag.span, start, is_set=True) for name in statement.target_names]
     return tuple(found)
 
 
-def _reads(expression: Expression, start: int) -> Iterator[_Event]:
+def _reads(expression: Expression, start: int, after: int) -> Iterator[_Event]:
     """Yield the variables that filters and `in` read."""
     uncertain = {
         id(inner)
@@ -117,65 +107,43 @@ def _reads(expression: Expression, start: int) -> Iterator[_Event]:
             read = node.target
         elif isinstance(node, Operation) and node.operators[0] in {"in", "not in"}:
             read = node.operands[1]
-        yield from _read(read, start, is_certain=id(node) not in uncertain)
+        yield from _read(read, start, after, is_certain=id(node) not in uncertain)
 
 
-def _read(node: Expression | None, start: int, *, is_certain: bool) -> Iterator[_Event]:
+def _read(node: Expression | None, start: int, after: int, *, is_certain: bool) -> Iterator[_Event]:
     if isinstance(node, Name):
-        yield _Event("read", node.name, node.span.shifted(start), is_certain)
+        yield _Event(node.name, node.span.shifted(start), after, is_certain=is_certain)
 
 
 _read_names: Final = summary(
-    lambda chunk: frozenset(each.name for each in _events(chunk) if each.action == "read"), union
+    lambda chunk: frozenset(each.name for each in _events(chunk) if not each.is_set), union
 )
 
 
-def read_names(file: File) -> frozenset[str]:
-    """Return the variables of a file that filters, loops or `in` read."""
-    return _read_names(file.chunks)
-
-
-class _OpenBlocks:
-    """The blocks around a place: the number of each, which differs between its branches, and its keyword."""
-
-    def __init__(self) -> None:
-        self.numbers: list[int] = []
-        self.keywords: list[str] = []
-        self._last = 0
-
-    def pass_event(self, event: _Event) -> None:
-        """Update the blocks at a tag that opens, divides or closes one."""
-        self._last += 1
-        if event.action == "open":
-            self.numbers.append(self._last)
-            self.keywords.append(event.name)
-        elif event.action != "close":
-            self.numbers[-1:] = [self._last]
-        elif event.name in self.keywords:
-            while self.keywords.pop() != event.name:
-                self.numbers.pop()
-            self.numbers.pop()
-
-
-def second_reads(file: File, names: frozenset[str]) -> Iterator[SecondRead]:
+def _second_reads(file: File, names: frozenset[str]) -> Iterator[Finding]:
     """Yield the reads of variables that are set once, to an iterator, if another read certainly comes first."""
-    blocks = _OpenBlocks()
-    set_in: dict[str, tuple[int, ...]] = {}
-    read_in: dict[str, list[tuple[int, ...]]] = {}
-    for located, event in items_in(file.chunks, _events):
-        here = tuple(blocks.numbers)
-        if event.action not in {"read", "set"}:
-            blocks.pass_event(event)
-        elif event.name not in names or not _OTHERS.isdisjoint(blocks.keywords):
+    set_in: dict[str, tuple[OpenBlock, ...]] = {}
+    read_in: dict[str, list[tuple[OpenBlock, ...]]] = {}
+    for located, event in items_in(file.chunks, _events) if names else ():
+        if event.name not in names:
             continue
-        elif event.action == "set":
+        span = event.span.shifted(located.start)
+        blocks = file.template.branches.at(span.start)
+        here = tuple(block for block in blocks if block.opening < located.start + event.after)
+        if any(block.keyword in _OTHERS for block in here):
+            continue
+        if event.is_set:
             set_in[event.name], read_in[event.name] = here, []
         elif event.name in set_in:
             around, before = set_in[event.name], read_in[event.name]
             is_after = any(here[: len(each)] == each for each in before)
-            is_loop = here[: len(around)] == around and "for" in blocks.keywords[len(around) :]
-            if is_after or is_loop:
-                yield SecondRead(event.name, event.span.shifted(located.start), not is_after)
+            inside = here[len(around) :] if here[: len(around)] == around else ()
+            if is_after or any(block.keyword == "for" for block in inside):
+                where = "a tag above" if is_after else "an earlier round of the loop"
+                message = (
+                    f"{where} has read this iterator: no elements are left; `set` it to a list, with `| list`"
+                )
+                yield Finding(span, message)
             if event.is_certain:
                 before.append(here)
 
@@ -319,15 +287,12 @@ def _is_reversed_list(file: File, node: Expression) -> bool | None:
 def _read_again(file: File, types: LiteralTypes) -> Iterator[Finding]:
     """Yield the reads of iterators in variables that come after another read."""
     names = file.template.names
-    read = (names.bound_names("set") & read_names(file)) - names.input_names
+    read = (names.bound_names("set") & _read_names(file.chunks)) - names.input_names
     times = Counter(each.name for each in names.bindings_of("set")) if read else Counter()
-    iterators = frozenset(
-        name for name in read if times[name] == 1 and types.type_of_name(name) is GeneratorType
+    yield from _second_reads(
+        file,
+        frozenset(name for name in read if times[name] == 1 and types.type_of_name(name) is GeneratorType),
     )
-    for each in second_reads(file, iterators) if iterators else ():
-        before = "an earlier round of the loop" if each.is_loop else "a tag above"
-        message = f"{before} has read this iterator: no elements are left; `set` it to a list, with `| list`"
-        yield Finding(each.span, message)
 
 
 def _fixes(chunk: Chunk, use: _Use) -> Iterator[Fix]:
