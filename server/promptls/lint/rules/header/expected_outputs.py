@@ -269,12 +269,16 @@ _MAX_DEPTH: Final = 10
 
 
 class _Leaf(NamedTuple):
-    """A text, number or list in an output: its path, and the same path with None for each index."""
+    """A value in an output that is no mapping: its path, and the same path with None for each index."""
 
     path: tuple[str | int, ...]
     place: tuple[str | None, ...]
-    value: str | float | None
-    """None for a list."""
+    value: str | float | list[Any] | None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is a boolean or null."""
+        return self.value is None or isinstance(self.value, bool)
 
 
 def _odd_texts(file: File, output: str, *, is_json: bool) -> Iterator[Finding]:
@@ -282,12 +286,13 @@ def _odd_texts(file: File, output: str, *, is_json: bool) -> Iterator[Finding]:
     found: dict[tuple[str | None, ...], list[tuple[Example, _Leaf]]] = {}
     for example in file.template.declarations.examples:
         for leaf in _leaves_of_output(example, output, is_json):
-            found.setdefault(leaf.place, []).append((example, leaf))
+            if not leaf.is_constant:
+                found.setdefault(leaf.place, []).append((example, leaf))
     for leaves in found.values():
         if len(leaves) == len(file.template.declarations.examples):
             yield from _odd_number(leaves, output)
         texts = [(example, leaf) for example, leaf in leaves if isinstance(leaf.value, str)]
-        lists = sum(leaf.value is None for _, leaf in leaves)
+        lists = sum(isinstance(leaf.value, list) for _, leaf in leaves)
         others = len(leaves) - 1
         if len(texts) != 1 or not others or lists not in {0, others}:
             continue
@@ -311,11 +316,13 @@ def _misread_texts(file: File, output: str, *, is_json: bool) -> Iterator[Findin
     examples = file.template.declarations.examples
     leaves = [leaf for example in examples for leaf in _leaves_of_output(example, output, is_json)]
     texts = {leaf.place for leaf in leaves if isinstance(leaf.value, str)}
-    numbers = {leaf.place for leaf in leaves if isinstance(leaf.value, int | float)} - texts
+    numbers = {leaf.place for leaf in leaves if isinstance(leaf.value, int | float) and not leaf.is_constant}
+    numbers -= texts
     for example in examples if texts or numbers else ():
-        for path in _constants_of_output(example, output):
+        for path, place, _ in (
+            each for each in _leaves_of_output(example, output, is_json) if each.is_constant
+        ):
             node = _node_in(example, output, path)
-            place = tuple(key if isinstance(key, str) else None for key in path)
             if place in numbers and isinstance(node, Scalar) and node.tag == "bool":
                 message = f"`{node.text}` is a boolean, and other outputs have a number here"
                 yield Finding(node.span, message)
@@ -377,7 +384,7 @@ def _keys_of_output(example: Example, output: str) -> tuple[Keys, ...]:
 
 @example_fact
 def _leaves_of_output(example: Example, output: str, is_json: bool) -> tuple[_Leaf, ...]:
-    """Return the texts, numbers and lists inside of the example's output; none if it contains Jinja.
+    """Return the values inside of the example's output; none if it contains Jinja.
 
     Of an output that is JSON in a text, those of the JSON are returned; a number is returned as the text.
     """
@@ -395,35 +402,15 @@ def _leaves_of_output(example: Example, output: str, is_json: bool) -> tuple[_Le
     return tuple(_leaves(value, (), ())) if is_json else ()
 
 
-@example_fact
-def _constants_of_output(example: Example, output: str) -> tuple[tuple[str | int, ...], ...]:
-    """Return the paths of the booleans and nulls inside of the example's output; none if it contains Jinja."""
-    value = () if example.is_printed(output) else example.data.get(output)
-    return tuple(_constants(value, ()))
-
-
-def _constants(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, inner in items if len(path) < _MAX_DEPTH else ():
-        step = key if isinstance(value, list) else str(key)
-        if inner is None or isinstance(inner, bool):
-            yield (*path, step)
-        else:
-            yield from _constants(inner, (*path, step))
-
-
 def _leaves(value: Any, path: tuple[str | int, ...], place: tuple[str | None, ...]) -> Iterator[_Leaf]:
-    if len(path) > _MAX_DEPTH or isinstance(value, bool):
-        return
     if isinstance(value, dict):
-        for key, inner in value.items():
+        for key, inner in value.items() if len(path) < _MAX_DEPTH else ():
             yield from _leaves(inner, (*path, str(key)), (*place, str(key)))
-    elif isinstance(value, list):
-        yield _Leaf(path, place, None)
-        for index, inner in enumerate(value):
-            yield from _leaves(inner, (*path, index), (*place, None))
-    elif isinstance(value, str | int | float):
+        return
+    if value is None or isinstance(value, str | int | float | list):
         yield _Leaf(path, place, value)
+    for index, inner in enumerate(value if isinstance(value, list) and len(path) < _MAX_DEPTH else ()):
+        yield from _leaves(inner, (*path, index), (*place, None))
 
 
 @example_fact
