@@ -115,6 +115,7 @@ class Finding:
         meant: str | None,
         *,
         preferred: bool = False,
+        related: tuple[RelatedInformation, ...] = (),
         severity: Severity | None = None,
     ) -> Finding:
         """Return a finding that asks whether `meant` was meant, with the fix that writes it.
@@ -122,9 +123,9 @@ class Finding:
         It asks nothing if that is None.
         """
         if meant is None:
-            return cls(span, message, severity=severity)
+            return cls(span, message, related=related, severity=severity)
         fix = Fix.change_to(span, meant, preferred=preferred)
-        return cls(span, f"{message}; did you mean `{meant}`?", (fix,), severity=severity)
+        return cls(span, f"{message}; did you mean `{meant}`?", (fix,), related, severity=severity)
 
     def of(self, rule: str, severity: Severity) -> Finding:
         """Return the finding with a rule name and severity."""

@@ -115,8 +115,7 @@ def call_problems(
         for name, shape in passed.items() if not call.is_jinja else ():
             if isinstance(shape, KnownValue) and isinstance(shape.value, str) and name in read:
                 yield from _broken(template, call, name, shape.value)
-            yield from _not_escaped(template, call, name, shape)
-            yield from _joined(template, call, name, shape)
+            yield from _wrong_arguments(template, call, name, shape)
         for name in sorted(call.keys & INJECTED if not call.is_jinja else ()):
             yield CallProblem(call, "refused", name, start)
         for name in sorted(unread if not call.has_fields else ()):
@@ -296,35 +295,29 @@ def _broken(template: Template, call: TemplateCall, name: str, value: str) -> It
 _NO_TEXTS: Final = {"number": "a number", "boolean": "a boolean", "list": "a list", "mapping": "a mapping"}
 
 
-def _not_escaped(template: Template, call: TemplateCall, name: str, shape: Shape) -> Iterator[CallProblem]:
-    """Yield the place where `escape_special_characters` certainly gets a value that is no text."""
+def _wrong_arguments(
+    template: Template, call: TemplateCall, name: str, shape: Shape
+) -> Iterator[CallProblem]:
+    """Yield where `escape_special_characters` certainly gets no text, or `join` the letters of a text."""
     what = "None" if shape == NOTHING else _NO_TEXTS.get(shape.kind)
-    if what is None:
-        return
-    for located in template.source.root.placed():
+    is_text = shape.kind == "text" and not (isinstance(shape, KnownValue) and not shape.value)
+    for located in template.source.root.placed() if what or is_text else ():
         for start, node in expressions_in(located.chunk) if name in located.chunk.text else ():
             match node:
-                case Call(function=Name(name="escape_special_characters"), arguments=(Name() as given,)):
-                    span = given.span.shifted(start + located.start)
-                    if given.name == name and _is_certain(template, name, span):
-                        detail = f"`escape_special_characters` takes text, not {what}"
-                        yield CallProblem(call, "broken", name, span, detail)
-                        return
-
-
-def _joined(template: Template, call: TemplateCall, name: str, shape: Shape) -> Iterator[CallProblem]:
-    """Yield the place where `join` certainly puts its separator between the letters of a text."""
-    if shape.kind != "text" or (isinstance(shape, KnownValue) and not shape.value):
-        return
-    for located in template.source.root.placed():
-        for start, node in expressions_in(located.chunk) if name in located.chunk.text else ():
-            match node:
-                case Filter(name="join", target=Name() as given, arguments=(_, *_)):
-                    span = given.span.shifted(start + located.start)
-                    if given.name == name and _is_certain(template, name, span):
-                        detail = f"`{name}` is a text, and `join` puts its separator between the letters"
-                        yield CallProblem(call, "mismatch", name, span, detail)
-                        return
+                case Call(function=Name(name="escape_special_characters"), arguments=(Name() as given,)) if (
+                    what
+                ):
+                    kind: Literal["broken", "mismatch"] = "broken"
+                    detail = f"`escape_special_characters` takes text, not {what}"
+                case Filter(name="join", target=Name() as given, arguments=(_, *_)) if is_text:
+                    kind = "mismatch"
+                    detail = f"`{name}` is a text, and `join` puts its separator between the letters"
+                case _:
+                    continue
+            span = given.span.shifted(start + located.start)
+            if given.name == name and _is_certain(template, name, span):
+                yield CallProblem(call, kind, name, span, detail)
+                return
 
 
 def _may_break(value: str) -> bool:

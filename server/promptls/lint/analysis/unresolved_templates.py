@@ -257,11 +257,7 @@ def modules(file: File) -> dict[str, object]:
     for name in imported:
         own = [binding for binding in bindings if binding.name == name]
         is_plain = len(own) == 1 and name not in names.bound_otherwise("import")
-        statement = statement_at(file.template, own[0].span.start) if is_plain else None
-        node = statement.template if statement else None
-        if statement is None or statement.keyword != "import" or not isinstance(node, Constant):
-            continue
-        exported = _exports(file, TemplateReference("import", str(node.value), node.span))
+        exported = _exports_of_module(file, own[0]) if is_plain else None
         if exported is not None:
             found[name] = exported
     return found

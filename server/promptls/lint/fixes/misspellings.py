@@ -7,19 +7,21 @@ from collections.abc import Iterable
 from pathlib import Path, PurePath
 from typing import Final
 
-from promptls.lint.rule import Finding
+from promptls.lint.rule import Finding, Severity
 from promptls.security.files import current_scope, folder_changed, is_folder
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, nearest
 
 
-def misspelled(span: Span, message: str, name: str, known: Iterable[str]) -> Finding:
+def misspelled(
+    span: Span, message: str, name: str, known: Iterable[str], *, severity: Severity | None = None
+) -> Finding:
     """Return a finding at `span` that suggests the known name most similar to `name`, if there is one.
 
     The fix is preferred if the two names are very similar.
     """
     meant = nearest(name, known)
-    return Finding.suggest(span, message, meant, preferred=is_close(name, meant or ""))
+    return Finding.suggest(span, message, meant, preferred=is_close(name, meant or ""), severity=severity)
 
 
 _MAX_ENTRIES: Final = 500

@@ -278,7 +278,7 @@ def missing_template_data(file: File) -> Iterator[Finding]:
             read = needs_of(file.snapshot, file.path).by_name.keys()
             meant = "" if each.meant else _typo_of(each.name, each.call.keys & read)
             if meant:
-                finding = replace(Finding.suggest(each.span, finding.message, meant), related=related)
+                finding = Finding.suggest(each.span, finding.message, meant, related=related)
         yield replace(finding, severity=_SEVERITIES.get(each.kind))
     yield from _in_included_file(file)
 
@@ -310,8 +310,8 @@ def _in_included_file(file: File) -> Iterator[Finding]:
                     entry, program = PurePath(chain.entry).name, PurePath(calls[0].file).name
                     message = f"`{program}` gives `{entry}`, which includes this file, no `{name}`"
                     related = RelatedInformation(calls[0].file, calls[0].span, "the template is loaded here")
-                    suggested = Finding.suggest(reference.span, message, meant)
-                    found.setdefault(reference.span, replace(suggested, related=(related,)))
+                    finding = Finding.suggest(reference.span, message, meant, related=(related,))
+                    found.setdefault(reference.span, finding)
     yield from found.values()
 
 

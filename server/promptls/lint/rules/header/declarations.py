@@ -153,7 +153,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -343,8 +342,8 @@ def _unknown_output_type(file: File) -> Iterator[Finding]:
     if file.kind is Kind.OBJECT or span is None or not isinstance(word, str):
         return
     if word.lower() not in OUTPUT_TYPES:
-        found = misspelled(span, "the output types are `json` and `str`", word, OUTPUT_TYPES)
-        yield replace(found, severity="warning")
+        message = "the output types are `json` and `str`"
+        yield misspelled(span, message, word, OUTPUT_TYPES, severity="warning")
 
 
 @rule(severity="warning", kinds=JINJA_KINDS)

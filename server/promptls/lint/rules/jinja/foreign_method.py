@@ -44,7 +44,7 @@ from markupsafe import Markup
 from promptls.lint.analysis.literal_types import Group, LiteralTypes
 from promptls.lint.analysis.loop_names import looped_paths
 from promptls.lint.analysis.unmatched_names import declared_names
-from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Severity, each_chunk_given, rule
+from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk_given, rule
 from promptls.semantic.flow.shapes import used_shapes
 from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.types.shape import Shape, alternatives_of
@@ -401,9 +401,8 @@ def _finding(chunk: Chunk, node: Attribute, call: Call | None, start: int) -> Fi
         whole = (call or node).span
         edit = Edit(Span(_dot(node), whole.end).shifted(start), f" | {name}")
         fix = Fix(f"Change to `| {name}`", (edit,))
-        severity: Severity | None = "hint" if node.name == "count" else None
         message += f"; did you mean the filter `{name}`?"
-        return Finding(span, message, (fix,), severity=severity)
+        return Finding(span, message, (fix,), severity="hint" if node.name == "count" else None)
     if node.name in _PYTHON_NAMES:
         return Finding.suggest(span, message, _PYTHON_NAMES[node.name])
     if node.name in {"includes", "contains", "has_key"}:

@@ -170,6 +170,5 @@ def _hiding_known(chunk: Chunk) -> Iterator[Finding]:
     for binding in chunk_bindings(chunk):
         owner = _OWNERS.get(binding.name)
         if owner is not None:
-            severity: Severity | None = "hint" if binding.kind == "parameter" else None
             message = f"this hides the `{binding.name}` of {owner}"
-            yield Finding(binding.span, message, severity=severity)
+            yield Finding(binding.span, message, severity="hint" if binding.kind == "parameter" else None)

@@ -46,7 +46,7 @@ from typing import Final, NamedTuple
 
 from promptls.lint.analysis.loop_names import looped_names
 from promptls.lint.analysis.unmatched_names import given_names
-from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
+from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, each_chunk, rule
 from promptls.semantic.names.scopes import INJECTED
 from promptls.semantic.parts import chunk_contents
 from promptls.syntax.chunk import Chunk, Located, chunk_fact
@@ -338,9 +338,8 @@ def _in_field(located: Located, name: str, span: Span, names: _Names) -> Iterato
     message = f"Jinja leaves this unchanged; did you mean `{meant}`?"
     # `${name}` may be a shell's or a price, `[[name]]` a link, and another name one for the model to fill in.
     is_ambiguous = is_dollar or is_percent or is_bracket or (is_guess and not is_half)
-    severity: Severity | None = "hint" if is_ambiguous else None
     fixes = () if is_key else (Fix.change_to(span, meant),)
-    yield Finding(span, message, fixes, severity=severity).shifted(located.start)
+    yield Finding(span, message, fixes, severity="hint" if is_ambiguous else None).shifted(located.start)
 
 
 def _is_explained(file: File, name: str) -> bool:

@@ -137,12 +137,12 @@ def _of_self(file: File) -> Iterator[Finding]:
     known = frozenset(name for path in related for name in blocks_of(file.snapshot, path))
     for located in file.template.source.root.where(_used_blocks):
         for start, node in expressions_in(located.chunk):
-            is_of_self = isinstance(node, Attribute) and isinstance(node.target, Name)
-            if not is_of_self or not isinstance(node, Attribute) or not isinstance(node.target, Name):
-                continue
-            if node.target.name == "self" and node.name and node.name not in known:
-                span = node.name_span.shifted(located.start + start)
-                yield misspelled(span, f"no template has a block `{node.name}`", node.name, known)
+            match node:
+                case Attribute(target=Name(name="self"), name=name, name_span=span) if (
+                    name and name not in known
+                ):
+                    place = span.shifted(located.start + start)
+                    yield misspelled(place, f"no template has a block `{name}`", name, known)
 
 
 def _of_super(file: File) -> Iterator[Finding]:
@@ -157,13 +157,11 @@ def _of_super(file: File) -> Iterator[Finding]:
     )
     for located in file.template.names.chunks_referencing("super"):
         for start, node in expressions_in(located.chunk):
-            if (
-                not isinstance(node, Call)
-                or not isinstance(node.function, Name)
-                or node.function.name != "super"
-            ):
-                continue
-            span: Span = node.function.span.shifted(located.start + start)
+            match node:
+                case Call(function=Name(name="super", span=place)):
+                    span = place.shifted(located.start + start)
+                case _:
+                    continue
             around = [each for each in blocks if each.body.covers(span.start)]
             if around and not around[-1].depth and is_dropped:
                 continue  # the block is never printed, which is reported elsewhere

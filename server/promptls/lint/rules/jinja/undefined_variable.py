@@ -187,13 +187,17 @@ def _unprovided(file: File) -> Iterator[Finding]:
     """Yield the typos of inputs of the templates that include the file."""
     for found in unprovided_references(file):
         if found.meant is not None:
-            edit = Edit(found.reference.span, found.meant)
-            fix = Fix(f"Change to `{found.meant}`", (edit,), is_close(found.reference.name, found.meant))
+            name = found.reference.name
             message = (
-                f"nothing is named `{found.reference.name}` in {describe_entries(found)}, "
-                f"which this file is included from; did you mean `{found.meant}`?"
+                f"nothing is named `{name}` in {describe_entries(found)}, which this file is included from"
             )
-            yield Finding(found.reference.span, message, (fix,), include_places(found))
+            yield Finding.suggest(
+                found.reference.span,
+                message,
+                found.meant,
+                preferred=is_close(name, found.meant),
+                related=include_places(found),
+            )
 
 
 def _misspelled(file: File, reference: NameReference, meant: str) -> Finding:
@@ -428,12 +432,11 @@ def _loop_variables(file: File, misspelled: list[LoopTypo]) -> Iterator[Finding]
     for each in misspelled:
         found.setdefault((each.reference.name, each.binding, each.is_certain), []).append(each.reference)
     for (name, binding, is_certain), references in found.items():
-        severity: Severity | None = None if is_certain else "hint"
         if len(references) > 1 and name not in file.template.names.bound_names("for"):
             fix = Fix.change_to(binding.span, name)
             related = RelatedInformation(file.path, references[0].span, f"`{name}` is read here")
             message = f"the loop reads `{name}`, but its variable is `{binding.name}`"
-            yield Finding(binding.span, message, (fix,), (related,), severity=severity)
+            yield Finding(binding.span, message, (fix,), (related,), severity=None if is_certain else "hint")
         else:
             yield from (_typo(file, each, binding, is_certain=is_certain) for each in references)
 
@@ -479,12 +482,10 @@ def _misspelled_parameters(file: File) -> Iterator[Finding]:
             ):
                 for each in references:
                     related = RelatedInformation(file.path, binding.span, "this parameter is not read")
-                    fix = Fix.change_to(each.span, binding.name)
-                    what = f"nothing is named `{name}`"
+                    message = f"nothing is named `{name}`"
                     if name in of_loops:
-                        what = f"a macro does not see the `{name}` of a loop"
-                    message = f"{what}; did you mean `{binding.name}`?"
-                    yield Finding(each.span, message, (fix,), (related,))
+                        message = f"a macro does not see the `{name}` of a loop"
+                    yield Finding.suggest(each.span, message, binding.name, related=(related,))
 
 
 _MIN_PARAMETER: Final = 4
@@ -494,24 +495,26 @@ _MIN_PARAMETER: Final = 4
 def _singular_lists(file: File) -> Iterator[Finding]:
     """Yield the singular names where a list is meant."""
     for reference, plural, binding in singular_lists(file):
-        fix = Fix.change_to(reference.span, plural)
-        message = f"nothing is named `{reference.name}`; did you mean `{plural}`?"
         related = (RelatedInformation(file.path, binding.span, f"`{plural}` is set here"),) if binding else ()
-        yield Finding(reference.span, message, (fix,), related)
+        message = f"nothing is named `{reference.name}`"
+        yield Finding.suggest(reference.span, message, plural, related=related)
 
 
 def _typo(file: File, reference: NameReference, meant: Binding, *, is_certain: bool) -> Finding:
     """Return the finding for a typo of a variable of the enclosing loop; a hint if it may be an input."""
     span, name = reference.span, reference.name
-    fix = Fix(
-        f"Change to `{meant.name}`", (Edit(span, meant.name),), is_certain and is_close(name, meant.name)
-    )
     related = RelatedInformation(file.path, meant.span, f"the loop's variable is `{meant.name}`")
     message = f"nothing is named `{name}`"
     if not is_certain or name in file.template.names.bound_names("for"):
         message = f"`{name}` is not the variable of this loop"
-    severity: Severity | None = None if is_certain else "hint"
-    return Finding(span, f"{message}; did you mean `{meant.name}`?", (fix,), (related,), severity=severity)
+    return Finding.suggest(
+        span,
+        message,
+        meant.name,
+        preferred=is_certain and is_close(name, meant.name),
+        related=(related,),
+        severity=None if is_certain else "hint",
+    )
 
 
 def _callers(file: File) -> Iterator[Finding]:

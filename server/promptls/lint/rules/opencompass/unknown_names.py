@@ -217,8 +217,7 @@ def _typos(
             continue
         meant = [each for each in known if each not in keys and (is_typo(key, each) or _is_longer(key, each))]
         if meant:
-            found = misspelled(entry.key.span, f"unknown key `{key}`", key, meant)
-            yield Finding(found.span, found.message, found.fixes, severity=severity)
+            yield misspelled(entry.key.span, f"unknown key `{key}`", key, meant, severity=severity)
 
 
 def _is_longer(key: str, known: str) -> bool:

@@ -132,7 +132,7 @@ from typing import Final, NamedTuple
 
 from promptls.dialects.prompt_poet.vocabulary import PART_KEYS, SECTION_KEYS
 from promptls.lint.fixes.misspellings import misspelled
-from promptls.lint.fixes.yaml_edits import BLANK, is_flow, key_after, without_entry
+from promptls.lint.fixes.yaml_edits import BLANK, indentation, is_flow, key_after, without_entry
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, each_chunk, each_chunk_given, rule
 from promptls.semantic.branches import chunk_branches
 from promptls.semantic.parts import Part, chunk_items, column_of
@@ -142,7 +142,7 @@ from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.projection import stands_alone
 from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, Sequence, key_text
-from promptls.text.positions import Span, line_start
+from promptls.text.positions import Span
 from promptls.text.suggest import nearest
 from promptls.workspace.contract import calls_to
 from promptls.workspace.disk import has_prompt_name
@@ -251,7 +251,7 @@ def _in_section(section: Mapping) -> Iterator[Finding]:
         key = key_text(entry)
         if key is not None and key not in SECTION_KEYS and key != "<<":
             message = f"Prompt Poet ignores the key `{key}` of a section"
-            yield replace(misspelled(entry.key.span, message, key, SECTION_KEYS), severity="warning")
+            yield misspelled(entry.key.span, message, key, SECTION_KEYS, severity="warning")
         elif key == "truncation_priority":
             message = "Prompt Poet never uses the `truncation_priority` of a section: whole parts are cut"
             yield Finding(entry.key.span, message, severity="hint")
@@ -404,7 +404,9 @@ def _messages(file: File) -> Iterator[Finding]:
         located = file.template.source.located(placed.start)
         place = placed.part.first_key
         separator = (
-            ", " if is_flow(located.chunk.text, placed.part.span) else f"\n{_indent(located.chunk, place)}"
+            ", "
+            if is_flow(located.chunk.text, placed.part.span)
+            else f"\n{indentation(located.chunk.text, place.start)}"
         )
         start = placed.start + place.start
         edits.append(Edit.insert(start, f"name: message_{number}{separator}"))
@@ -421,7 +423,9 @@ def _in_chunk(chunk: Chunk) -> Iterator[Finding]:
             continue
         place = part.first_key
         if part.entry("name") is None and not _has_typo(part, {"name"}):
-            separator = ", " if is_flow(chunk.text, part.span) else f"\n{_indent(chunk, place)}"
+            separator = (
+                ", " if is_flow(chunk.text, part.span) else f"\n{indentation(chunk.text, place.start)}"
+            )
             fix = Fix("Add a name", (Edit.insert(place.start, f"name: part{separator}"),))
             yield Finding(place, "this part has no `name`", (fix,))
         if part.entry("content") is None and part.entry("sections") is None and not _has_typo(part, _TEXTS):
@@ -478,10 +482,6 @@ def _has_typo(part: Part, keys: Container[str]) -> bool:
     """Return whether an unknown key is probably a typo of one of `keys`; `unknown-part-key` reports it."""
     unknown = {key for entry in part.entries if (key := key_text(entry)) and key not in PART_KEYS}
     return any(meant_key(key) in keys for key in unknown)
-
-
-def _indent(chunk: Chunk, place: Span) -> str:
-    return " " * (place.start - line_start(chunk.text, place.start))
 
 
 def _may_be_completed(chunk: Chunk, part: Part) -> bool:

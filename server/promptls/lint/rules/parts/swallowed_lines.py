@@ -124,7 +124,7 @@ from promptls.syntax.facts import items_in
 from promptls.syntax.yaml.error_recovery import yaml_comments
 from promptls.syntax.yaml.nodes import Entry, Mapping, Scalar, key_text, scalar_text
 from promptls.syntax.yaml.under_jinja import chunk_yaml
-from promptls.text.positions import Span
+from promptls.text.positions import Span, line_start
 
 _KEY: Final = re.compile(rf"(?P<key>role(?=:[ ]+(?:{'|'.join(ROLES)})$)|truncation_priority(?=:[ ]+\d+$)):")
 _PRIORITY: Final = re.compile(r"[|>][-+]?[ ]*\n(?P<line>[ ]+(?P<key>truncation_priority:[ ]+\d+)[ ]*\n)")
@@ -147,7 +147,7 @@ def swallowed_key(chunk: Chunk) -> Iterator[Finding]:
         lines = _last_lines(chunk, part, content.value.span)
         if lines:
             indent = " " * column_of(chunk, content.key.span.start)
-            edits = [Edit(Span(_line_start(chunk, line), line.start), indent) for line in lines]
+            edits = [Edit(Span(line_start(chunk.text, line.start), line.start), indent) for line in lines]
             yield Finding(lines[-1], message, (Fix("Indent like `content`", tuple(edits)),))
         elif (again := _second_role(chunk, part, content.value.span)) is not None:
             yield Finding(again, "this line is text of the content, and the part has a role", severity="hint")
@@ -192,10 +192,6 @@ def _second_role(chunk: Chunk, part: Part, content: Span) -> Span | None:
         return None
     end = content.start + len(chunk.slice(content).rstrip())
     return Span(end - len(last.strip()), end)
-
-
-def _line_start(chunk: Chunk, line: Span) -> int:
-    return chunk.text.rfind("\n", 0, line.start) + 1
 
 
 _PART: Final = re.compile(
