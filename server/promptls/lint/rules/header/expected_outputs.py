@@ -399,7 +399,7 @@ def _leaves_of_output(example: Example, output: str, is_json: bool) -> tuple[_Le
         value = value if isinstance(parsed, int | float) else parsed
     if isinstance(value, dict | list):
         return tuple(each for each in _leaves(value, (), ()) if each.path)
-    return tuple(_leaves(value, (), ())) if is_json else ()
+    return tuple(each for each in _leaves(value, (), ()) if is_json and not each.is_constant)
 
 
 def _leaves(value: Any, path: tuple[str | int, ...], place: tuple[str | None, ...]) -> Iterator[_Leaf]:
