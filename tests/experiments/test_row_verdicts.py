@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 from promptls.experiments.history import RunSummary, last_runs
-from promptls.experiments.verdicts import latest_verdicts, row_verdicts, standing_failures
+from promptls.experiments.verdicts import junit_report, latest_verdicts, row_verdicts, standing_failures
 from support.finished_run import write_run
 
 TABLE = (
@@ -55,6 +56,27 @@ def test_rows_that_were_run_again_have_their_newest_verdict(tmp_path: Path) -> N
     ]
     found = latest_verdicts(run for run in runs.newest_first if run.rows_chosen != "example 3")
     assert {verdict.number: verdict.state for _, verdict in found} == {1: "passed", 2: "errored", 3: "passed"}
+
+
+def test_a_run_whose_table_is_missing_says_nothing_about_rows(tmp_path: Path) -> None:
+    run_of(tmp_path, name="20260101-000000-a")
+    run_of(tmp_path, name="20260102-000000-a", rows="2,").results.unlink()
+
+    runs = last_runs(tmp_path / "a.yml.j2", "main").newest_first
+
+    assert [(run.name, row.number) for run, row in standing_failures(runs)] == [
+        ("20260101-000000-a", 1),
+        ("20260101-000000-a", 2),
+    ]
+
+
+def test_a_table_that_a_program_has_written_has_a_report(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "text,exact_match,exact_match_reason\none,pass,\ntwo,fail,not a\n")
+
+    report = ET.fromstring(junit_report([(run, ())]))
+
+    assert [case.get("time") for case in report.iter("testcase")] == ["0", "0"]
+    assert [each.get("message") for each in report.iter("failure")] == ["exact_match is `fail`: not a"]
 
 
 def test_a_run_of_an_older_prompt_says_nothing_against_rows(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def write_run(
         ],
         "totals": {
             "results": len(rows),
-            "failed": sum(bool(row["error"]) for row in rows),
+            "failed": sum(bool(row.get("error")) for row in rows),
             "input_tokens": 1,
             "output_tokens": 1,
             "cost": None,

@@ -93,7 +93,7 @@ def failing_numbers(newest_first: Iterable[RunSummary]) -> frozenset[int]:
 
 @cached_by_file(32)
 def _numbers(table: Path) -> frozenset[int]:
-    """Return the numbers of the rows that have results in a run; empty if its table is damaged."""
+    """Return the numbers of the rows that have results in a run; empty if its table cannot be read."""
     try:
         with open_text(table) as stream:
             return frozenset(
@@ -101,7 +101,7 @@ def _numbers(table: Path) -> frozenset[int]:
                 for cells in csv.DictReader(stream)
                 if (cells.get("row_number") or "").isdigit()
             )
-    except (UnicodeDecodeError, csv.Error):
+    except (OSError, UnicodeDecodeError, csv.Error):
         return frozenset()
 
 
@@ -217,12 +217,15 @@ def verdict_of(run: RunSummary | _Run, number: int, cells: Mapping[str, str]) ->
     """Return the verdict on a result, whose line of the run's table is `cells`."""
     message = describe_failure(run, cells)
     state: State = "passed" if message is None else "errored" if cells.get("error") else "failed"
-    expected, actual = _sides(cells)
+    return RowVerdict(number, state, message or "", *_sides(cells), _seconds(cells))
+
+
+def _seconds(cells: Mapping[str, str]) -> float | None:
+    """Return the duration of the answer; None if it is unknown, as in tables that a program has written."""
     try:
-        seconds = float(cells.get("seconds") or "")
+        return float(cells.get("seconds") or "")
     except ValueError:
-        seconds = None
-    return RowVerdict(number, state, message or "", expected, actual, seconds)
+        return None
 
 
 def together(one: RowVerdict, other: RowVerdict) -> RowVerdict:
@@ -347,7 +350,7 @@ def check_thresholds(thresholds: Iterable[Threshold], metrics: list[str]) -> Non
             )
 
 
-SHOWN = 2000
+_SHOWN: Final = 2000
 """Maximum length of an answer in a failed case."""
 
 
@@ -372,7 +375,7 @@ def _suite(root: Element, run: RunSummary, model: str, thresholds: Sequence[Thre
     seconds = 0.0
     for cells in row_results(run):
         if cells["model"] == model:
-            seconds += float(cells["seconds"] or 0)
+            seconds += _seconds(cells) or 0
             _case(suite, run, cells, are_failures=not thresholds)
     for limit in thresholds:
         case = SubElement(suite, "testcase", name=xml_text(f"threshold of {limit.metric}"), time="0")
@@ -388,14 +391,14 @@ def _case(suite: Element, run: RunSummary, cells: Mapping[str, str], *, are_fail
         "testcase",
         name=xml_text(_name(cells)),
         classname=xml_text(f"{run.prompt.name}.{run.experiment}"),
-        time=cells["seconds"] or "0",
+        time=f"{_seconds(cells) or 0:g}",
     )
     said = list(_said(run, cells))
     if cells["error"]:
         SubElement(case, "error", message=xml_text(cells["error"]))
     elif said and are_failures:
         failure = SubElement(case, "failure", message=xml_text("; ".join(said)))
-        failure.text = xml_text(cells["response"][:SHOWN])
+        failure.text = xml_text((cells.get("response") or "")[:_SHOWN])
     elif said:
         SubElement(case, "system-out").text = xml_text("\n".join(said))
 
