@@ -14,6 +14,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
+from pydantic import TypeAdapter
+
 from promptls.datasets.dataset_files import MAX_BYTES
 from promptls.experiments.manifest import (
     hash_of_file,
@@ -289,75 +291,79 @@ def run_of_values(values: Mapping[str, Any], manifest: Path) -> RunSummary | Non
     Manifests are untrusted input. Whether the run is stale is not looked at.
     """
     try:
-        summary = _summary(values, manifest)
+        return _run_type().validate_python(_summary(values, manifest))
     except (LookupError, TypeError, ValueError, AttributeError):
         return None
-    texts = (summary.name, summary.experiment, summary.started, *summary.models)
-    numbers = (summary.seconds, summary.rows, summary.failed, summary.input_tokens, summary.output_tokens)
-    is_sound = all(isinstance(each, str) for each in texts) and all(
-        isinstance(each, int | float) for each in (*numbers, summary.cost or 0, summary.paid or 0)
-    )
-    return summary if is_sound else None
 
 
-def _summary(values: Mapping[str, Any], manifest: Path) -> RunSummary:
+@lru_cache(maxsize=1)
+def _run_type() -> TypeAdapter[RunSummary]:
+    return TypeAdapter(RunSummary)
+
+
+def _summary(values: Mapping[str, Any], manifest: Path) -> dict[str, Any]:
+    """Return the fields of a `RunSummary` for a manifest with these values, whose types are not checked."""
     totals = values["totals"]
     dataset = values.get("dataset") or {}
     git = values.get("git") or {}
     folder = manifest.absolute().parent
-    return RunSummary(
-        name=values["run"],
-        experiment=values["experiment"],
-        prompt=Path(os.path.normpath(folder / values["prompt"])),
-        results=manifest.with_suffix(".csv"),
-        manifest=manifest,
-        started=values["started"],
-        seconds=values["seconds"],
-        models=tuple(model["name"] for model in values["models"]),
-        rows=totals["results"],
-        failed=totals["failed"],
-        input_tokens=totals["input_tokens"],
-        output_tokens=totals["output_tokens"],
-        cost=totals["cost"],
-        metrics=tuple(metric_summary(metric) for metric in values["metrics"]),
-        stale=False,
-        invalid=totals.get("invalid", 0),
-        cached=totals.get("cached", 0),
-        paid=totals.get("paid"),
-        cached_input_tokens=int(totals.get("cached_input_tokens") or 0),
-        reasoning_tokens=int(totals.get("reasoning_tokens") or 0),
-        rows_chosen=dataset.get("rows"),
-        dataset_hash=dataset.get("sha256"),
-        output_key=values.get("output_key"),
-        by_model={
-            name: tuple(metric_summary(metric) for metric in total["metrics"])
+    return {
+        "name": values["run"],
+        "experiment": values["experiment"],
+        "prompt": Path(os.path.normpath(folder / values["prompt"])),
+        "results": manifest.with_suffix(".csv"),
+        "manifest": manifest,
+        "started": values["started"],
+        "seconds": values["seconds"],
+        "models": [model["name"] for model in values["models"]],
+        "rows": totals["results"],
+        "failed": totals["failed"],
+        "input_tokens": totals["input_tokens"],
+        "output_tokens": totals["output_tokens"],
+        "cost": totals["cost"],
+        "metrics": [_metric_fields(metric) for metric in values["metrics"]],
+        "stale": False,
+        "invalid": totals.get("invalid", 0),
+        "cached": totals.get("cached", 0),
+        "paid": totals.get("paid"),
+        "cached_input_tokens": totals.get("cached_input_tokens") or 0,
+        "reasoning_tokens": totals.get("reasoning_tokens") or 0,
+        "rows_chosen": dataset.get("rows"),
+        "dataset_hash": dataset.get("sha256"),
+        "output_key": values.get("output_key"),
+        "by_model": {
+            name: [_metric_fields(metric) for metric in total["metrics"]]
             for name, total in (values.get("by_model") or {}).items()
         },
-        done=totals["results"],
-        dataset=Path(os.path.normpath(folder / dataset["path"])) if dataset.get("path") else None,
-        files=dict(values["files"]),
-        continues=values.get("continues"),
-        prompt_hash=values.get("prompt_hash"),
-        text_hash=values["files"].get(values["prompt"]),
-        rendered_hash=values.get("rendered_hash"),
-        commit=git.get("commit"),
-        dirty=git.get("dirty"),
-    )
+        "done": totals["results"],
+        "dataset": Path(os.path.normpath(folder / dataset["path"])) if dataset.get("path") else None,
+        "files": values["files"],
+        "continues": values.get("continues"),
+        "prompt_hash": values.get("prompt_hash"),
+        "text_hash": values["files"].get(values["prompt"]),
+        "rendered_hash": values.get("rendered_hash"),
+        "commit": git.get("commit"),
+        "dirty": git.get("dirty"),
+    }
 
 
 def metric_summary(values: Mapping[str, Any]) -> MetricSummary:
-    """Return the score of a metric from its values in a manifest or a tally."""
-    return MetricSummary(
-        name=values["name"],
-        kind=values["kind"],
-        value=values["value"],
-        text=score_text(values),
-        scored=values["scored"],
-        unscored=values["unscored"],
-        counts=values["counts"],
-        allowed_values=values["allowed_values"],
-        lower_is_better=values.get("lower_is_better", False),
-    )
+    """Return the score of a metric from its values in a tally."""
+    return MetricSummary(**_metric_fields(values))
+
+
+def _metric_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": values["name"],
+        "kind": values["kind"],
+        "value": values["value"],
+        "text": score_text(values),
+        "scored": values["scored"],
+        "unscored": values["unscored"],
+        "counts": values["counts"],
+        "allowed_values": values["allowed_values"],
+        "lower_is_better": values.get("lower_is_better", False),
+    }
 
 
 _SAMPLES: Final = re.compile(r"^samples:.*(?:\n|\Z)", re.MULTILINE)
