@@ -48,7 +48,7 @@ def changed_rows(rendered: Iterable[tuple[Row, RenderedRow]], before: RunSummary
         known = {
             int(cells["row_number"]): cells.get("rendered_hash") or ""
             for cells in row_results(before)
-            if (cells.get("row_number") or "").isdigit()
+            if (cells.get("row_number") or "").isdecimal()
         }
     except (OSError, ValueError, UserError):
         return None

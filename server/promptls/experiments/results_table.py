@@ -213,7 +213,7 @@ def score_value(text: str, metric: MetricSummary) -> Any:
     if metric.kind == "ranking":
         with contextlib.suppress(ValueError):
             return parse_json(text)
-        return [int(piece) if piece.isdigit() else piece for piece in text.split(";")]
+        return [int(piece) if piece.isdecimal() else piece for piece in text.split(";")]
     if isinstance(metric.allowed_values, list):
         return next((value for value in metric.allowed_values if str(value) == text), text)
     return text
@@ -264,7 +264,7 @@ def python_cells(result: RowResult, experiment: str) -> dict[str, str]:
 def good_rows(run: RunSummary) -> Iterator[RowResult]:
     """Yield the results of a run that did not fail; all values except scores are text."""
     for cells in row_results(run):
-        if cells["error"] or not cells["row_number"].isdigit():
+        if cells["error"] or not cells["row_number"].isdecimal():
             continue
         values = {name: value for name, value in cells.items() if name not in PYTHON_COLUMNS[:-1]}
         scores = {metric.name: _score(cells, metric) for metric in run.metrics if cells.get(metric.name)}
@@ -274,7 +274,7 @@ def good_rows(run: RunSummary) -> Iterator[RowResult]:
             number,
             number - 1,
             cells["model"],
-            int(cells["repeat"]) if cells.get("repeat", "").isdigit() else 1,
+            int(cells["repeat"]) if cells.get("repeat", "").isdecimal() else 1,
             values,
             scores=scores,
             digest=cells.get("row_hash") or "",

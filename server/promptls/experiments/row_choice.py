@@ -77,12 +77,12 @@ def chosen_rows(rows: str) -> str:
     """Return the selection for use in a sentence: `the first 20 rows`, `row 5`, `rows 3, 7-9`, `examples`."""
     if is_of_examples(rows):
         return rows
-    if rows.isdigit():
+    if rows.isdecimal():
         return "the first row" if rows == "1" else f"the first {int(rows):,} rows"
     if _NUMBERS.fullmatch(rows) is None:
         return f"rows with {rows}"
     numbers = ", ".join(filter(None, re.split(r"[\s,]+", rows)))
-    return f"row {numbers}" if numbers.isdigit() else f"rows {numbers}"
+    return f"row {numbers}" if numbers.isdecimal() else f"rows {numbers}"
 
 
 def example_number(rows: str | None) -> int | None:
@@ -160,7 +160,7 @@ def parse_rows(word: str) -> RowChoice:
     and the first one of each range. Raises `UsageError` for anything else.
     """
     word = word.strip()
-    if word.isascii() and word.isdigit():
+    if word.isascii() and word.isdecimal():
         if int(word) == 0:
             raise UsageError("a run needs at least one row", remedy="give 1 or more")
         return RowChoice(word, first=int(word))

@@ -99,7 +99,7 @@ def _numbers(table: Path) -> frozenset[int]:
             return frozenset(
                 int(cells["row_number"])
                 for cells in csv.DictReader(stream)
-                if (cells.get("row_number") or "").isdigit()
+                if (cells.get("row_number") or "").isdecimal()
             )
     except (OSError, UnicodeDecodeError, csv.Error):
         return frozenset()
@@ -134,7 +134,7 @@ def describe_failure(run: RunSummary | _Run, cells: Mapping[str, str]) -> str | 
 def _failed(run: RunSummary, limit: int | None) -> Iterator[FailedRow]:
     for place, cells in enumerate(islice(row_results(run), limit), start=1):
         number = cells.get("row_number") or ""
-        message = describe_failure(run, cells) if number.isdigit() else None
+        message = describe_failure(run, cells) if number.isdecimal() else None
         if message is not None:
             yield FailedRow(int(number), message, bool(cells.get("error")), cells, place)
 
@@ -196,7 +196,7 @@ def row_verdicts(run: RunSummary) -> tuple[RowVerdict, ...]:
     found: dict[int, RowVerdict] = {}
     for cells in row_results(run):
         number = cells.get("row_number") or ""
-        if number.isdigit():
+        if number.isdecimal():
             verdict = verdict_of(run, int(number), cells)
             known = found.get(verdict.number)
             found[verdict.number] = verdict if known is None else together(known, verdict)

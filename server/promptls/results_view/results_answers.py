@@ -127,7 +127,7 @@ def numbers_answer(arguments: Mapping[str, Any]) -> results_wire.NumbersAnswer:
     run = _run(arguments, "run")
     places = filtered_places(run, _row_filter(arguments))
     numbers = {
-        int(number) for cells in rows_at(run, places) if (number := cells.get("row_number", "")).isdigit()
+        int(number) for cells in rows_at(run, places) if (number := cells.get("row_number", "")).isdecimal()
     }
     if not numbers:
         raise UsageError("none of these rows says which row of a dataset it is", FilePlace(run.results))
