@@ -19,14 +19,14 @@ import {
 import { Keys, redactSecrets } from "./keys";
 import { offerRemedy } from "./offerRemedy";
 import { registerPasteProvider } from "./pasteProvider";
-import { PREVIEW_VIEW, PreviewPanel } from "./preview/panel";
+import { PreviewPanel } from "./preview/panel";
 import { PromptsView } from "./prompts/view";
 import { onSelectedPython } from "./python";
-import { RESULTS_VIEW, ResultsPanel } from "./results/panel";
+import { ResultsPanel } from "./results/panel";
 import { ServerManager } from "./serverManager";
 import { ServerStatus, TokenStatus } from "./status";
 import { ExperimentTests } from "./tests/controller";
-import { TRUNCATION_VIEW, TruncationPanel } from "./truncation/panel";
+import { TruncationPanel } from "./truncation/panel";
 
 const TYPING_PAUSE_MILLISECONDS = 300;
 
@@ -60,15 +60,6 @@ export function activate(context: vscode.ExtensionContext): void {
     truncation,
     results,
     registerCommands({ manager: server, client, preview, truncation, results, keys, log, extensionVersion }),
-    restored(PREVIEW_VIEW, (panel) => {
-      preview.restore(panel);
-    }),
-    restored(TRUNCATION_VIEW, (panel) => {
-      truncation.restore(panel);
-    }),
-    restored(RESULTS_VIEW, (panel) => {
-      results.restore(panel);
-    }),
     registerAgentTools(client),
     registerPasteProvider(),
     countTokens(client, preview),
@@ -105,16 +96,6 @@ export function activate(context: vscode.ExtensionContext): void {
 
 export async function deactivate(): Promise<void> {
   await manager?.stop();
-}
-
-/** Restores a panel after a reload. The extension stores its content, because its page may not have loaded. */
-function restored(view: string, restore: (panel: vscode.WebviewPanel) => void): vscode.Disposable {
-  return vscode.window.registerWebviewPanelSerializer(view, {
-    deserializeWebviewPanel: (panel) => {
-      restore(panel);
-      return Promise.resolve();
-    },
-  });
 }
 
 /**

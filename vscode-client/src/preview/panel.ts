@@ -1,21 +1,19 @@
 /** The preview: the messages that the model gets, beside the template. */
 
 import { randomUUID } from "node:crypto";
-import * as path from "node:path";
 
 import { type FromPage, QUESTIONS, type ToPage } from "@promptls/web/preview/messages";
 import { errorMessage } from "@promptls/web/shared/errorMessage";
+import { baseName } from "@promptls/web/shared/format";
 import type { AskResult, PreviewArguments, PreviewChoice, PreviewResult } from "@promptls/web/wire/preview";
 import * as vscode from "vscode";
 
 import type { CommandArgument } from "../arguments";
 import type { Client } from "../client";
 import { coalesce } from "../debounce";
-import { activePrompt, visiblePrompt } from "../documents";
-import { copyText, fitsInPage, loadPage, panelBeside, preparePanel } from "../page";
+import { activePrompt } from "../documents";
+import { PagePanel } from "../panel";
 import { remedyOf } from "../remedies";
-
-export const PREVIEW_VIEW = "promptls.preview";
 
 /**
  * Milliseconds that the page waits for its first content, because VS Code takes longer to create its frame.
@@ -25,25 +23,19 @@ const FIRST_MILLISECONDS = 60;
 /** Shows a failure with a button for its remedy; resolves to what to repeat afterwards. */
 type OfferRemedy = (error: unknown, argument: CommandArgument) => Promise<CommandArgument | undefined>;
 
-/** One panel per window, which follows the active prompt. */
+/** Follows the active prompt. */
 export class PreviewPanel implements vscode.Disposable {
   readonly #client: Client;
   readonly #offerRemedy: OfferRemedy;
-  readonly #extension: vscode.Uri;
-  readonly #kept: vscode.Memento;
+  readonly #panel: PagePanel<FromPage, ToPage, string>;
   readonly #refresh: { request(): void; dispose(): void };
-  readonly #always: vscode.Disposable[];
-  #panel: vscode.WebviewPanel | undefined;
+  readonly #subscriptions: vscode.Disposable;
   #uri: string | undefined;
   #choice: PreviewChoice = {};
   /** The template files of the current rendering. */
   #files: ReadonlySet<string> = new Set();
   /** The last message to the page. */
   #latest: ToPage | undefined;
-  /** The message embedded in the page. */
-  #first: ToPage | undefined;
-  /** Pending until the page is loaded. */
-  #loading: NodeJS.Timeout | undefined;
   #isReady = false;
   readonly #chosen = new vscode.EventEmitter<void>();
   /** The page has selected other data. */
@@ -51,13 +43,37 @@ export class PreviewPanel implements vscode.Disposable {
   /** The current request to a model. */
   #asking: vscode.CancellationTokenSource | undefined;
 
-  constructor(client: Client, offer: OfferRemedy, { extensionUri, workspaceState }: vscode.ExtensionContext) {
+  constructor(client: Client, offer: OfferRemedy, context: vscode.ExtensionContext) {
     this.#client = client;
     this.#offerRemedy = offer;
-    this.#extension = extensionUri;
-    this.#kept = workspaceState;
     this.#refresh = coalesce((token) => this.#ask(token));
-    this.#always = [
+    this.#panel = new PagePanel(context, {
+      view: "promptls.preview",
+      page: "preview",
+      icon: "preview",
+      title: "Preview",
+      firstMilliseconds: FIRST_MILLISECONDS,
+      receive: (message) => this.#receive(message),
+      questions: QUESTIONS,
+      answer: (command, argument) => this.#answer(command, argument),
+      restore: (uri) => {
+        this.#follow(uri, {});
+      },
+      shown: () => {
+        this.#refresh.request();
+      },
+      closed: () => {
+        this.#asking?.cancel();
+        this.#uri = undefined;
+        this.#latest = undefined;
+        this.#files = new Set();
+        this.#isReady = false;
+      },
+    });
+    this.#subscriptions = vscode.Disposable.from(
+      this.#panel,
+      this.#refresh,
+      this.#chosen,
       client.onChanged(({ uri }) => {
         this.#changed(uri);
       }),
@@ -70,14 +86,14 @@ export class PreviewPanel implements vscode.Disposable {
       vscode.window.onDidChangeActiveTextEditor(() => {
         const uri = activePrompt()?.uri.toString();
         // An included file belongs to the current rendering.
-        if (uri !== undefined && this.#panel !== undefined && !this.#files.has(uri)) {
+        if (uri !== undefined && this.#panel.isOpen && !this.#files.has(uri)) {
           this.#follow(uri, {});
         }
       }),
       vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => {
-        this.#tellCursor(textEditor);
+        this.#sendCursor(textEditor);
       }),
-    ];
+    );
   }
 
   /** Shows the preview beside a prompt; the editor keeps the focus. */
@@ -85,56 +101,11 @@ export class PreviewPanel implements vscode.Disposable {
     const { uri, ...choice } = argument;
     // The server renders while the page is being opened.
     this.#follow(uri, choice);
-    if (this.#panel === undefined) {
-      this.#adopt(panelBeside(PREVIEW_VIEW, "Preview"));
-    } else {
-      this.#panel.reveal(undefined, true);
-    }
-  }
-
-  /** Restores a panel after a reload, with the last prompt. */
-  restore(panel: vscode.WebviewPanel): void {
-    this.#adopt(panel);
-    const uri = this.#kept.get<string>(PREVIEW_VIEW) ?? (activePrompt() ?? visiblePrompt())?.uri.toString();
-    if (uri === undefined) {
-      panel.dispose();
-    } else {
-      this.#follow(uri, {});
-    }
-  }
-
-  #adopt(panel: vscode.WebviewPanel): void {
-    this.#panel?.dispose();
-    this.#panel = panel;
-    this.#isReady = false;
-    panel.webview.onDidReceiveMessage((message: FromPage) => this.#receive(message));
-    panel.onDidDispose(() => {
-      if (this.#panel === panel) {
-        this.#panel = undefined;
-        this.#uri = undefined;
-        this.#latest = undefined;
-        this.#files = new Set();
-      }
-    });
-    panel.onDidChangeViewState(() => {
-      if (panel.visible) {
-        this.#refresh.request();
-      }
-    });
-    preparePanel(panel, this.#extension, "preview");
-    clearTimeout(this.#loading);
-    this.#loading = setTimeout(() => {
-      this.#load();
-    }, FIRST_MILLISECONDS);
-    this.#name();
+    this.#panel.reveal();
   }
 
   dispose(): void {
-    this.#refresh.dispose();
-    this.#chosen.dispose();
-    clearTimeout(this.#loading);
-    this.#panel?.dispose();
-    vscode.Disposable.from(...this.#always).dispose();
+    this.#subscriptions.dispose();
   }
 
   #follow(uri: string, choice: PreviewChoice): void {
@@ -144,21 +115,15 @@ export class PreviewPanel implements vscode.Disposable {
       this.#latest = undefined;
     }
     this.#uri = uri;
-    void this.#kept.update(PREVIEW_VIEW, uri);
+    this.#panel.remember(uri);
     this.#choice = { ...this.#choice, ...choice };
-    this.#name();
+    this.#panel.title = `Preview ${baseName(uri)}`;
     this.#refresh.request();
-  }
-
-  #name(): void {
-    if (this.#panel !== undefined && this.#uri !== undefined) {
-      this.#panel.title = `Preview ${path.posix.basename(vscode.Uri.parse(this.#uri).path)}`;
-    }
   }
 
   #changed(uri: string): void {
     // The server reports which prompts an included file affects; this is only faster.
-    if ((uri === this.#uri || this.#files.has(uri)) && this.#panel?.visible === true) {
+    if ((uri === this.#uri || this.#files.has(uri)) && this.#panel.isVisible) {
       this.#refresh.request();
     }
   }
@@ -185,7 +150,7 @@ export class PreviewPanel implements vscode.Disposable {
       this.#show({ type: "show", result });
       const editor = vscode.window.activeTextEditor;
       if (editor !== undefined) {
-        this.#tellCursor(editor);
+        this.#sendCursor(editor);
       }
     } catch (error) {
       if (!token.isCancellationRequested && uri === this.#uri) {
@@ -194,11 +159,11 @@ export class PreviewPanel implements vscode.Disposable {
     }
   }
 
-  #tellCursor({ document, selection }: vscode.TextEditor): void {
+  #sendCursor({ document, selection }: vscode.TextEditor): void {
     const uri = document.uri.toString();
     if (this.#isReady && (uri === this.#uri || this.#files.has(uri))) {
       const { line, character } = selection.active;
-      this.#post({ type: "cursor", uri, line, character });
+      this.#panel.post({ type: "cursor", uri, line, character });
     }
   }
 
@@ -208,9 +173,9 @@ export class PreviewPanel implements vscode.Disposable {
         this.#isReady = true;
         if (this.#latest === undefined) {
           this.#refresh.request();
-        } else if (this.#latest !== this.#first) {
-          // A page reloaded in another window has received nothing.
-          this.#post(this.#latest);
+        } else {
+          // A page that was moved to another window has been loaded again.
+          this.#panel.post(this.#latest);
         }
         return;
       case "choose":
@@ -218,17 +183,11 @@ export class PreviewPanel implements vscode.Disposable {
         this.#refresh.request();
         this.#chosen.fire();
         return;
-      case "copy":
-        await copyText(message.text, message.what);
-        return;
       case "lab":
         await vscode.commands.executeCommand("promptls.truncationLab", { uri: this.#uri });
         return;
       case "trust":
         await vscode.commands.executeCommand("workbench.trust.manage");
-        return;
-      case "ask":
-        await this.#answer(message.id, message.question, message.argument);
         return;
       case "stop":
         this.#asking?.cancel();
@@ -241,25 +200,20 @@ export class PreviewPanel implements vscode.Disposable {
     }
   }
 
-  /** Forwards an allowed request of the page to the server, about the current prompt. */
-  async #answer(id: number, question: string, argument: object): Promise<void> {
-    const command = Object.entries(QUESTIONS).find(([name]) => name === question)?.[1];
+  /** Answers a request of the page about the current prompt. */
+  async #answer(command: string, argument: object): Promise<unknown> {
+    const request = definedOnly({ ...argument, uri: this.#uri });
+    if (command !== QUESTIONS.model) {
+      return this.#client.execute(command, request);
+    }
     try {
-      if (command === undefined) {
-        throw new Error(`there is no question ${question}`);
-      }
-      const request = definedOnly({ ...argument, uri: this.#uri });
-      const result =
-        command === QUESTIONS.model
-          ? await this.#askModel(request)
-          : await this.#client.execute<unknown>(command, request);
-      this.#post({ type: "answer", id, result });
+      return await this.#askModel(request);
     } catch (error) {
-      const message = errorMessage(error);
-      this.#post({ type: "answer", id, error: message });
-      if (command === QUESTIONS.model && remedyOf(message) !== undefined) {
-        await this.#askAfterRemedy(error);
+      if (remedyOf(errorMessage(error)) !== undefined) {
+        // Not awaited: the page shows the error meanwhile.
+        void this.#askAfterRemedy(error);
       }
+      throw error;
     }
   }
 
@@ -267,7 +221,7 @@ export class PreviewPanel implements vscode.Disposable {
   async #askAfterRemedy(error: unknown): Promise<void> {
     const uri = this.#uri;
     if (uri !== undefined && (await this.#offerRemedy(error, { uri })) !== undefined && uri === this.#uri) {
-      this.#post({ type: "askAgain" });
+      this.#panel.post({ type: "askAgain" });
     }
   }
 
@@ -278,7 +232,7 @@ export class PreviewPanel implements vscode.Disposable {
     this.#asking = asking;
     const news = this.#client.onAnswerText((event) => {
       if (event.follow === follow) {
-        this.#post({ type: "answerText", text: event.text });
+        this.#panel.post({ type: "answerText", text: event.text });
       }
     });
     try {
@@ -295,7 +249,9 @@ export class PreviewPanel implements vscode.Disposable {
     } finally {
       news.dispose();
       asking.dispose();
-      this.#asking = undefined;
+      if (this.#asking === asking) {
+        this.#asking = undefined;
+      }
     }
   }
 
@@ -322,29 +278,9 @@ export class PreviewPanel implements vscode.Disposable {
     editor.revealRange(at, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
   }
 
-  /** Shows a result as soon as the page is loaded. */
   #show(message: ToPage): void {
     this.#latest = message;
-    if (this.#loading !== undefined && fitsInPage(message)) {
-      this.#load(message);
-      return;
-    }
-    // VS Code queues messages to a page that is still loading.
-    this.#post(message);
-  }
-
-  /** Loads the page, which shows `first` immediately. */
-  #load(first?: ToPage): void {
-    clearTimeout(this.#loading);
-    this.#loading = undefined;
-    this.#first = first;
-    if (this.#panel !== undefined) {
-      loadPage(this.#panel, this.#extension, "preview", "Preview", first);
-    }
-  }
-
-  #post(message: ToPage): void {
-    void this.#panel?.webview.postMessage(message);
+    this.#panel.post(message);
   }
 }
 

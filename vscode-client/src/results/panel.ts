@@ -5,22 +5,23 @@ import * as path from "node:path";
 
 import { type FromPage, type Page, QUESTIONS, type ToPage } from "@promptls/web/results/messages";
 import { errorMessage } from "@promptls/web/shared/errorMessage";
-import type { NoResults, ResultsArguments, ResultsView, RunningRun } from "@promptls/web/wire/results";
+import type {
+  ExportAnswer,
+  NoResults,
+  ResultsArguments,
+  ResultsView,
+  RunningRun,
+} from "@promptls/web/wire/results";
 import * as vscode from "vscode";
 
 import type { Client } from "../client";
-import { copyText, loadPage, panelBeside, preparePanel } from "../page";
+import { PagePanel } from "../panel";
 import { RunsElsewhere } from "./elsewhere";
 
-export const RESULTS_VIEW = "promptls.results";
-const TITLE = "Results";
-
-/** One panel per window, for the last requested runs. */
+/** Shows the last requested runs. */
 export class ResultsPanel implements vscode.Disposable {
   readonly #client: Client;
-  readonly #extension: vscode.Uri;
-  readonly #kept: vscode.Memento;
-  #panel: vscode.WebviewPanel | undefined;
+  readonly #panel: PagePanel<FromPage, ToPage, ResultsArguments>;
   #argument: ResultsArguments | undefined;
   #page: Page | undefined;
   #requests = 0;
@@ -32,15 +33,28 @@ export class ResultsPanel implements vscode.Disposable {
   /** Whether the latest run is shown, and replaced by the next one when that ends. */
   #isLatest = false;
 
-  constructor(client: Client, { extensionUri, workspaceState }: vscode.ExtensionContext) {
+  constructor(client: Client, context: vscode.ExtensionContext) {
     this.#client = client;
-    this.#extension = extensionUri;
-    this.#kept = workspaceState;
+    this.#panel = new PagePanel(context, {
+      view: "promptls.results",
+      page: "results",
+      icon: "results",
+      title: "Results",
+      receive: (message) => this.#receive(message),
+      questions: QUESTIONS,
+      answer: (command, argument) => client.execute(command, argument),
+      restore: (argument) => {
+        this.#choose(argument);
+      },
+      closed: () => {
+        this.#elsewhere.stop();
+      },
+    });
     this.#elsewhere = new RunsElsewhere(
       client,
       (runs) => {
         this.#others = runs;
-        this.#tellRunning();
+        this.#sendRunning();
       },
       () => void this.#ask(),
     );
@@ -50,34 +64,9 @@ export class ResultsPanel implements vscode.Disposable {
   async show(argument: ResultsArguments, page?: Page): Promise<void> {
     this.#choose(argument);
     this.#page = page;
-    if (this.#panel === undefined) {
-      this.#adopt(panelBeside(RESULTS_VIEW, TITLE));
-    } else {
-      this.#panel.reveal(undefined, true);
+    if (this.#panel.reveal()) {
       await this.#ask();
     }
-  }
-
-  /** Restores a panel after a reload. */
-  restore(panel: vscode.WebviewPanel): void {
-    const argument = this.#kept.get<ResultsArguments>(RESULTS_VIEW);
-    if (argument === undefined) {
-      panel.dispose();
-      return;
-    }
-    this.#choose(argument);
-    this.#adopt(panel);
-  }
-
-  #adopt(panel: vscode.WebviewPanel): void {
-    panel.webview.onDidReceiveMessage((message: FromPage) => this.#receive(message));
-    panel.onDidDispose(() => {
-      this.#panel = undefined;
-      this.#elsewhere.stop();
-    });
-    this.#panel = panel;
-    preparePanel(panel, this.#extension, "results");
-    loadPage(panel, this.#extension, "results", TITLE);
   }
 
   /** Shows the progress of a run. */
@@ -85,34 +74,34 @@ export class ResultsPanel implements vscode.Disposable {
     const id = this.#running.get(run)?.id ?? randomUUID();
     // It is cancelled from its notification.
     this.#running.set(run, { id, experiment, message, share, canCancel: false });
-    this.#tellRunning();
+    this.#sendRunning();
   }
 
   /** The run has ended, in any way. */
   ended(run: symbol): void {
     if (this.#running.delete(run)) {
-      this.#tellRunning();
+      this.#sendRunning();
     }
   }
 
-  #tellRunning(): void {
-    this.#post({ type: "running", runs: [...this.#running.values(), ...this.#others] });
+  #sendRunning(): void {
+    this.#panel.post({ type: "running", runs: [...this.#running.values(), ...this.#others] });
   }
 
   dispose(): void {
-    this.#panel?.dispose();
+    this.#panel.dispose();
     this.#elsewhere.dispose();
   }
 
   #choose(argument: ResultsArguments): void {
     this.#argument = argument;
-    void this.#kept.update(RESULTS_VIEW, argument);
+    this.#panel.remember(argument);
     this.#isLatest = false;
     this.#elsewhere.follow(argument);
   }
 
   async #ask(): Promise<void> {
-    if (this.#argument === undefined || this.#panel === undefined) {
+    if (this.#argument === undefined || !this.#panel.isOpen) {
       return;
     }
     this.#requests += 1;
@@ -130,7 +119,7 @@ export class ResultsPanel implements vscode.Disposable {
       } catch (error) {
         // The whole view fails too, and reports it.
         if (number === this.#requests && !quick) {
-          this.#post({ type: "fail", message: errorMessage(error) });
+          this.#panel.post({ type: "fail", message: errorMessage(error) });
         }
       }
     };
@@ -143,10 +132,8 @@ export class ResultsPanel implements vscode.Disposable {
 
   async #show(view: ResultsView | NoResults): Promise<void> {
     if ("prompt" in view) {
-      if (this.#panel !== undefined) {
-        this.#panel.title = `Results ${view.name}`;
-      }
-      this.#post({ type: "nothing", prompt: view.prompt, name: view.name });
+      this.#panel.title = `Results ${view.name}`;
+      this.#panel.post({ type: "nothing", prompt: view.prompt, name: view.name });
       return;
     }
     const latest = view.history.at(-1)?.path;
@@ -159,17 +146,15 @@ export class ResultsPanel implements vscode.Disposable {
     }
     // A comparison chosen by the user stays.
     this.#isLatest = latest === shown && this.#argument?.against === undefined;
-    if (this.#panel !== undefined) {
-      this.#panel.title = `Results ${view.runs.at(-1)?.name ?? ""}`;
-      this.#post({ type: "show", view, page: this.#page });
-      this.#page = undefined;
-    }
+    this.#panel.title = `Results ${view.runs.at(-1)?.name ?? ""}`;
+    this.#panel.post({ type: "show", view, page: this.#page });
+    this.#page = undefined;
   }
 
   async #receive(message: FromPage): Promise<void> {
     switch (message.type) {
       case "ready":
-        this.#tellRunning();
+        this.#sendRunning();
         await this.#ask();
         if (this.#argument !== undefined) {
           // The server is running now.
@@ -197,28 +182,9 @@ export class ResultsPanel implements vscode.Disposable {
       case "export":
         await this.#export(message);
         return;
-      case "ask":
-        await this.#answer(message.id, message.question, message.argument);
-        return;
-      case "copy":
-        await copyText(message.text, message.what);
-        return;
       case "confirm":
       case "cancelRun":
       // Only a page in a browser sends these: in the editor, a run has a notification.
-    }
-  }
-
-  /** Forwards an allowed request of the page to the server. */
-  async #answer(id: number, question: string, argument: object): Promise<void> {
-    const command = Object.entries(QUESTIONS).find(([name]) => name === question)?.[1];
-    try {
-      if (command === undefined) {
-        throw new Error(`there is no question ${question}`);
-      }
-      this.#post({ type: "answer", id, result: await this.#client.execute<unknown>(command, argument) });
-    } catch (error) {
-      this.#post({ type: "answer", id, error: errorMessage(error) });
     }
   }
 
@@ -233,7 +199,7 @@ export class ResultsPanel implements vscode.Disposable {
       return;
     }
     try {
-      const { rows } = await this.#client.execute<{ rows: number }>("promptls.exportResults", {
+      const { rows } = await this.#client.execute<ExportAnswer>("promptls.exportResults", {
         run,
         filter,
         form,
@@ -243,9 +209,5 @@ export class ResultsPanel implements vscode.Disposable {
     } catch (error) {
       await vscode.window.showErrorMessage(`promptls: ${errorMessage(error)}`);
     }
-  }
-
-  #post(message: ToPage): void {
-    void this.#panel?.webview.postMessage(message);
   }
 }

@@ -1,88 +1,67 @@
 /** The truncation lab: the effect of limits and steps on a growing chat. */
 
-import * as path from "node:path";
-
 import { errorMessage } from "@promptls/web/shared/errorMessage";
+import { baseName } from "@promptls/web/shared/format";
 import type { FromPage, ToPage } from "@promptls/web/truncation/messages";
 import type { ApplyTruncationArguments, LabOptions, LabResult } from "@promptls/web/wire/preview";
 import * as vscode from "vscode";
 
 import type { Client } from "../client";
-import { copyText, loadPage, panelBeside, preparePanel } from "../page";
+import { PagePanel } from "../panel";
 
-export const TRUNCATION_VIEW = "promptls.truncationLab";
-const TITLE = "Truncation Lab";
-
-/** One panel per window, for the last requested prompt. */
+/** Shows the last requested prompt. */
 export class TruncationPanel implements vscode.Disposable {
   readonly #client: Client;
-  readonly #extension: vscode.Uri;
-  readonly #kept: vscode.Memento;
-  readonly #changes: vscode.Disposable;
-  #panel: vscode.WebviewPanel | undefined;
+  readonly #panel: PagePanel<FromPage, ToPage, string>;
+  readonly #subscriptions: vscode.Disposable;
   #uri: string | undefined;
   #options: LabOptions = {};
   #requests = 0;
 
-  constructor(client: Client, { extensionUri, workspaceState }: vscode.ExtensionContext) {
+  constructor(client: Client, context: vscode.ExtensionContext) {
     this.#client = client;
-    this.#extension = extensionUri;
-    this.#kept = workspaceState;
-    this.#changes = client.onChanged(({ uri }) => {
-      if (uri === this.#uri) {
-        this.#post({ type: "stale" });
-      }
+    this.#panel = new PagePanel(context, {
+      view: "promptls.truncationLab",
+      page: "truncation",
+      icon: "results",
+      title: "Truncation Lab",
+      receive: (message) => this.#receive(message),
+      restore: (uri) => {
+        this.#choose(uri);
+      },
+      closed: () => {
+        this.#uri = undefined;
+      },
     });
+    this.#subscriptions = vscode.Disposable.from(
+      this.#panel,
+      client.onChanged(({ uri }) => {
+        if (uri === this.#uri) {
+          this.#panel.post({ type: "stale" });
+        }
+      }),
+    );
   }
 
   /** Shows the lab beside a prompt. */
   show(uri: string): void {
-    const isOther = uri !== this.#uri;
-    this.#uri = uri;
-    if (isOther) {
-      this.#options = {};
-    }
-    void this.#kept.update(TRUNCATION_VIEW, uri);
-    if (this.#panel === undefined) {
-      this.#adopt(panelBeside(TRUNCATION_VIEW, TITLE));
-    } else {
-      this.#panel.reveal(undefined, true);
+    this.#choose(uri);
+    if (this.#panel.reveal()) {
       void this.#explore();
-    }
-    this.#name();
-  }
-
-  /** Restores a panel after a reload. */
-  restore(panel: vscode.WebviewPanel): void {
-    this.#uri = this.#kept.get<string>(TRUNCATION_VIEW);
-    if (this.#uri === undefined) {
-      panel.dispose();
-      return;
-    }
-    this.#adopt(panel);
-    this.#name();
-  }
-
-  #adopt(panel: vscode.WebviewPanel): void {
-    panel.webview.onDidReceiveMessage((message: FromPage) => this.#receive(message));
-    panel.onDidDispose(() => {
-      this.#panel = undefined;
-      this.#uri = undefined;
-    });
-    this.#panel = panel;
-    preparePanel(panel, this.#extension, "results");
-    loadPage(panel, this.#extension, "truncation", TITLE);
-  }
-
-  #name(): void {
-    if (this.#panel !== undefined && this.#uri !== undefined) {
-      this.#panel.title = `Truncation ${path.posix.basename(vscode.Uri.parse(this.#uri).path)}`;
     }
   }
 
   dispose(): void {
-    this.#changes.dispose();
-    this.#panel?.dispose();
+    this.#subscriptions.dispose();
+  }
+
+  #choose(uri: string): void {
+    if (uri !== this.#uri) {
+      this.#options = {};
+    }
+    this.#uri = uri;
+    this.#panel.title = `Truncation ${baseName(uri)}`;
+    this.#panel.remember(uri);
   }
 
   async #explore(): Promise<void> {
@@ -92,7 +71,7 @@ export class TruncationPanel implements vscode.Disposable {
     }
     this.#requests += 1;
     const number = this.#requests;
-    this.#post({ type: "busy" });
+    this.#panel.post({ type: "busy" });
     try {
       const argument = { uri, ...this.#options };
       const result = await this.#client.executeWithProgress<LabResult>(
@@ -101,11 +80,11 @@ export class TruncationPanel implements vscode.Disposable {
         "Truncation lab",
       );
       if (number === this.#requests) {
-        this.#post({ type: "show", result });
+        this.#panel.post({ type: "show", result });
       }
     } catch (error) {
       if (number === this.#requests) {
-        this.#post({ type: "fail", message: errorMessage(error) });
+        this.#panel.post({ type: "fail", message: errorMessage(error) });
       }
     }
   }
@@ -118,9 +97,9 @@ export class TruncationPanel implements vscode.Disposable {
     const argument: ApplyTruncationArguments = { uri, limit, step };
     try {
       await this.#client.execute("promptls.applyTruncation", argument);
-      this.#post({ type: "applied" });
+      this.#panel.post({ type: "applied" });
     } catch (error) {
-      this.#post({ type: "fail", message: errorMessage(error) });
+      this.#panel.post({ type: "fail", message: errorMessage(error) });
     }
   }
 
@@ -135,13 +114,6 @@ export class TruncationPanel implements vscode.Disposable {
         return;
       case "apply":
         await this.#apply(message.limit, message.step);
-        return;
-      case "copy":
-        await copyText(message.text, message.what);
     }
-  }
-
-  #post(message: ToPage): void {
-    void this.#panel?.webview.postMessage(message);
   }
 }

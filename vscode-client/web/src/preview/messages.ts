@@ -13,8 +13,7 @@ export type ToPage =
   /** A question to the user before a model is asked, with the label of the confirming button. */
   | { type: "confirm"; question: string; action: string }
   /** The model can be asked now: a missing key, package or permission was added. */
-  | { type: "askAgain" }
-  | { type: "answer"; id: number; result?: unknown; error?: string };
+  | { type: "askAgain" };
 
 /** Requests that the page may send; the server answers them. */
 export const QUESTIONS = {
@@ -37,6 +36,4 @@ export type FromPage =
   | { type: "trust" }
   /** Cancels the request to the model. */
   | { type: "stop" }
-  | { type: "confirmed"; yes: boolean }
-  | { type: "copy"; text: string; what: string }
-  | { type: "ask"; id: number; question: string; argument: object };
+  | { type: "confirmed"; yes: boolean };

@@ -5,7 +5,7 @@ import { computed, signal } from "@preact/signals";
 import { announce } from "../shared/announce";
 import { errorMessage } from "../shared/errorMessage";
 import { baseName, count, grouped } from "../shared/format";
-import { type Answer, connect } from "../shared/host";
+import { connect } from "../shared/host";
 import type { AnswersResult, AskResult, PreviewChoice, SaveArguments, SaveResult } from "../wire/preview";
 import type { FromPage, ToPage } from "./messages";
 import type { Segment } from "./sourceMap";
@@ -112,7 +112,7 @@ export function begin(): void {
   host.post({ type: "ready" });
 }
 
-function receive(message: Exclude<ToPage, Answer>): void {
+function receive(message: ToPage): void {
   switch (message.type) {
     case "show": {
       const before = shown.value;

@@ -15,8 +15,7 @@ export type ToPage =
   /** The rows of a requested run are being rendered to estimate the run. */
   | { type: "planning" }
   /** The estimate of a run, which starts when the user confirms. */
-  | { type: "question"; id: number; title: string; message: string }
-  | { type: "answer"; id: number; result?: unknown; error?: string };
+  | { type: "question"; id: number; title: string; message: string };
 
 /** Requests that the page may send; the server answers them. */
 export const QUESTIONS = {
@@ -36,6 +35,4 @@ export type FromPage =
   | ({ type: "runAgain"; prompt: string } & RunAgain)
   | { type: "confirm"; id: number; yes: boolean }
   | { type: "cancelRun"; id: string }
-  | { type: "export"; run: string; name: string; filter: RowFilter; form: ExportForm }
-  | { type: "copy"; text: string; what: string }
-  | { type: "ask"; id: number; question: string; argument: object };
+  | { type: "export"; run: string; name: string; filter: RowFilter; form: ExportForm };

@@ -1,5 +1,7 @@
 /** The host of this page: a panel of VS Code, or a browser connected to `promptls preview`. */
 
+import type { Answer, Ask, Copy } from "./messages";
+
 interface Panel {
   postMessage(message: unknown): void;
   getState(): unknown;
@@ -10,7 +12,7 @@ declare const acquireVsCodeApi: (() => Panel) | undefined;
 
 export interface Connection<FromPage, ToPage = never> {
   /** The first message, embedded in the page. */
-  first: Exclude<ToPage, Answer> | undefined;
+  first: ToPage | undefined;
   /** True if an editor shows the templates beside the page. */
   inEditor: boolean;
   post(message: FromPage): void;
@@ -23,22 +25,14 @@ export interface Connection<FromPage, ToPage = never> {
   save(state: unknown): void;
 }
 
-/** The answer to a request of the page. */
-export interface Answer {
-  type: "answer";
-  id: number;
-  result?: unknown;
-  error?: string;
-}
-
 /** Connects the page: `received` gets the messages, and `ended` is called when the connection is closed. */
 export function connect<ToPage extends { type: string }, FromPage extends { type: string }>(
-  received: (message: Exclude<ToPage, Answer>) => void,
+  received: (message: ToPage) => void,
   ended: () => void = () => undefined,
 ): Connection<FromPage, ToPage> {
   const waiting = new Map<number, { resolve(result: never): void; reject(error: Error): void }>();
   let lastId = 0;
-  const receive = (message: Exclude<ToPage, Answer> | Answer): void => {
+  const receive = (message: ToPage | Answer): void => {
     if (!isAnswer(message)) {
       received(message);
       return;
@@ -58,12 +52,12 @@ export function connect<ToPage extends { type: string }, FromPage extends { type
   const first = document.getElementById("first")?.textContent;
   return {
     ...link,
-    first: first === undefined ? undefined : (JSON.parse(first) as Exclude<ToPage, Answer>),
+    first: first === undefined ? undefined : (JSON.parse(first) as ToPage),
     ask: (question, argument) =>
       new Promise((resolve, reject) => {
         lastId += 1;
         waiting.set(lastId, { resolve, reject });
-        link.post({ type: "ask", id: lastId, question, argument });
+        link.post({ type: "ask", id: lastId, question, argument } satisfies Ask);
       }),
   };
 }
@@ -84,7 +78,7 @@ function panelLink(panel: Panel, receive: (message: never) => void): Link {
       panel.postMessage(message);
     },
     copy: (text, what) => {
-      panel.postMessage({ type: "copy", text, what });
+      panel.postMessage({ type: "copy", text, what } satisfies Copy);
     },
     state: panel.getState(),
     save: (state) => {

@@ -15,5 +15,4 @@ export type ToPage =
 export type FromPage =
   | { type: "ready" }
   | { type: "explore"; options: LabOptions }
-  | { type: "apply"; limit: number; step: number }
-  | { type: "copy"; text: string; what: string };
+  | { type: "apply"; limit: number; step: number };
