@@ -10,7 +10,7 @@ import { errorMessage } from "../shared/errorMessage";
 import { count, grouped, money, sentence } from "../shared/format";
 import { revealed } from "../shared/hidden";
 import { Icon } from "../shared/icons";
-import { type Item, Picker } from "../shared/picker";
+import { type Item, Picker, searchItems } from "../shared/picker";
 import { Pieces } from "../shared/pieces";
 import { Splitter } from "../shared/splitter";
 import { aroundChanges, compareTexts } from "../shared/textDiff";
@@ -167,23 +167,24 @@ function Pane({ result }: { result: PreviewResult }) {
 function ModelPicker({ result }: { result: PreviewResult }) {
   const { models = [], model: standard = result.request.models[0] ?? "" } = answers.value ?? {};
   const current = model.value ?? standard;
-  const search = (query: string): Promise<{ items: Item[]; more: boolean }> => {
-    const typed = query.trim();
-    const items = models
-      .filter(({ name, detail }) => `${name} ${detail}`.toLowerCase().includes(typed.toLowerCase()))
-      .map(({ name, detail }) => ({ key: name, label: name, detail, group: "Models" }));
-    if (typed.includes(":") && !items.some(({ key }) => key === typed)) {
-      items.push({ key: typed, label: typed, detail: "", group: "Another model" });
-    }
-    return Promise.resolve({ items, more: false });
-  };
+  const items: Item[] = models.map(({ name, detail }) => ({
+    key: name,
+    label: name,
+    detail,
+    group: "Models",
+  }));
   return (
     <Picker
       id="model"
       label="Model"
       placeholder="Search, or type a name such as openai:gpt-4o-mini"
       current={<bdi>{current}</bdi>}
-      search={search}
+      search={(query) => {
+        const typed = query.trim();
+        const isListed = !typed.includes(":") || items.some(({ key }) => key === typed);
+        const other = { key: typed, label: typed, detail: "", group: "Another model" };
+        return searchItems(isListed ? items : [...items, other], query);
+      }}
       isCurrent={({ key }) => key === current}
       onChoose={({ key }) => {
         model.value = key;

@@ -163,7 +163,7 @@ function ViewOf({ view: name, rendering, result }: ViewProperties) {
     case "Data":
       return <DataView key={`${result.uri} ${result.sample?.name}`} result={result} />;
     case "Diff":
-      return <DiffView rendering={rendering} />;
+      return <DiffView key={result.uri} rendering={rendering} />;
     default:
       return <Plain text={textOf(name, rendering, result)} label={name} isJson={name !== "YAML"} />;
   }

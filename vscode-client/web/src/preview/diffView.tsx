@@ -1,50 +1,29 @@
 /** The difference between the current rendering and the last commit's, part by part. */
 
 import { signal } from "@preact/signals";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 
-import { errorMessage } from "../shared/errorMessage";
 import { count, sentence, signed } from "../shared/format";
-import { type Item, Picker } from "../shared/picker";
+import { type Item, Picker, searchItems } from "../shared/picker";
 import { Pieces } from "../shared/pieces";
 import { aroundChanges, compareTexts } from "../shared/textDiff";
+import { useAnswer } from "../shared/useAnswer";
 import type { CommittedAnswer, Rendering } from "../wire/preview";
 import { compareParts, type PartChange } from "./compare";
 import { contentOf } from "./sourceMap";
 import { colorOf, nameOf } from "./state";
 import { ask, choice, reveal, shown } from "./store";
 
-const answer = signal<CommittedAnswer | undefined>(undefined);
 /** The commit or prompt to compare with; by default the last commit. */
 const against = signal<string | undefined>(undefined);
 
 export function DiffView({ rendering }: { rendering: Rendering }) {
-  const [failure, setFailure] = useState("");
   const { uri, sample } = shown.value.result ?? {};
-  const chosen = JSON.stringify(choice.value);
-  useEffect(() => {
-    let isLatest = true;
+  const { answer: found, failure } = useAnswer(() => {
     const data = sample?.row === undefined ? { sample: sample?.name } : { row: sample.row };
     const other = against.value === undefined ? {} : { against: against.value };
-    ask<CommittedAnswer>("committed", { ...choice.value, ...data, ...other }).then(
-      (found) => {
-        if (isLatest) {
-          answer.value = found;
-          setFailure("");
-        }
-      },
-      (error: unknown) => {
-        if (isLatest) {
-          answer.value = undefined;
-          setFailure(errorMessage(error));
-        }
-      },
-    );
-    return () => {
-      isLatest = false;
-    };
-  }, [uri, chosen, sample?.name, sample?.row, against.value]);
-  const found = answer.value;
+    return ask<CommittedAnswer>("committed", { ...choice.value, ...data, ...other });
+  }, [uri, JSON.stringify(choice.value), sample?.name, sample?.row, against.value]);
   if (failure !== "") {
     return (
       <>
@@ -91,15 +70,10 @@ function Versions({ found }: { found: CommittedAnswer | undefined }) {
         placeholder="Search, or type a branch, tag or commit"
         current={<bdi>{current}</bdi>}
         search={(query) => {
-          const text = query.trim();
-          const matching = items.filter(({ label, detail = "" }) =>
-            `${label} ${detail}`.toLowerCase().includes(text.toLowerCase()),
-          );
-          const typed = text === "" || items.some(({ key }) => key === text);
-          return Promise.resolve({
-            items: typed ? matching : [...matching, { key: text, label: text, group: "Another" }],
-            more: false,
-          });
+          const typed = query.trim();
+          const isListed = typed === "" || items.some(({ key }) => key === typed);
+          const other = { key: typed, label: typed, group: "Another" };
+          return searchItems(isListed ? items : [...items, other], query);
         }}
         isCurrent={({ key }) => key === (against.value ?? "")}
         onChoose={({ key }) => {

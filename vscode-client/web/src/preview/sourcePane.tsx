@@ -1,20 +1,12 @@
 /** The template beside its rendering, for the page in a browser; an editor shows the template itself. */
 
-import { signal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import { CloseButton } from "../shared/closeButton";
-import { errorMessage } from "../shared/errorMessage";
 import { MarkedText } from "../shared/markedText";
+import { useAnswer } from "../shared/useAnswer";
+import type { SourceAnswer } from "../wire/preview";
 import { ask, cursor, type RevealedPlace, shown, sourcePlace } from "./store";
-
-interface Source {
-  uri: string;
-  name: string;
-  text: string;
-}
-
-const failure = signal("");
 
 export function SourcePane() {
   const place = sourcePlace.value;
@@ -22,26 +14,12 @@ export function SourcePane() {
 }
 
 function Pane({ place }: { place: RevealedPlace }) {
-  const [source, setSource] = useState<Source>();
   const scroller = useRef<HTMLDivElement>(null);
   const { result } = shown.value;
-  useEffect(() => {
-    let isLatest = true;
-    ask<Source>("source", { of: place.uri ?? place.path }).then(
-      (found) => {
-        if (isLatest) {
-          setSource(found);
-          failure.value = "";
-        }
-      },
-      (error: unknown) => {
-        failure.value = errorMessage(error);
-      },
-    );
-    return () => {
-      isLatest = false;
-    };
-  }, [place.uri, place.path, result]);
+  const { answer: source, failure } = useAnswer(
+    () => ask<SourceAnswer>("source", { of: place.uri ?? place.path }),
+    [place.uri, place.path, result],
+  );
   const starts = useMemo(() => lineStarts(source?.text ?? ""), [source?.text]);
   const line = Math.min(place.line, starts.length - 1);
   const start = starts[line] ?? 0;
@@ -70,7 +48,7 @@ function Pane({ place }: { place: RevealedPlace }) {
           }}
         />
       </div>
-      {failure.value === "" ? null : <p class="note">{failure.value}</p>}
+      {failure === "" ? null : <p class="note">{failure}</p>}
       <div class="source-text" ref={scroller} tabIndex={0} aria-label="Text of the template">
         {source === undefined ? null : (
           <div class="source-lines">

@@ -1,11 +1,11 @@
 /** The view of all tokens with their ids. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 
 import { announce } from "../shared/announce";
-import { errorMessage } from "../shared/errorMessage";
 import { count, grouped } from "../shared/format";
 import { MarkedText } from "../shared/markedText";
+import { useAnswer } from "../shared/useAnswer";
 import type { Part, TokensAnswer } from "../wire/preview";
 import { contentOf } from "./sourceMap";
 import { colorOf, nameOf } from "./state";
@@ -15,28 +15,11 @@ import { tokenMarks, tokenText } from "./tokenText";
 const PAGE_TOKENS = 5000;
 
 export function Tokens({ parts, encoding }: { parts: readonly Part[]; encoding: string }) {
-  const [answer, setAnswer] = useState<{ parts: readonly Part[]; texts: TokensAnswer["texts"] }>();
-  const [failure, setFailure] = useState("");
-  const [pointed, setPointed] = useState<{ part: number; token: number }>();
-  useEffect(() => {
-    let isLatest = true;
-    ask<TokensAnswer>("tokens", { texts: parts.map(contentOf), encoding }).then(
-      ({ texts }) => {
-        if (isLatest) {
-          setAnswer({ parts, texts });
-          setFailure("");
-        }
-      },
-      (error: unknown) => {
-        if (isLatest) {
-          setFailure(errorMessage(error));
-        }
-      },
-    );
-    return () => {
-      isLatest = false;
-    };
+  const { answer, failure } = useAnswer(async () => {
+    const { texts } = await ask<TokensAnswer>("tokens", { texts: parts.map(contentOf), encoding });
+    return { parts, texts };
   }, [parts, encoding]);
+  const [pointed, setPointed] = useState<{ part: number; token: number }>();
   if (failure !== "") {
     return <p class="empty">{failure}</p>;
   }

@@ -1,36 +1,26 @@
 /** The details of one row: request, response, expected answer and scores. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 
 import { BidiText } from "../shared/bidiText";
 import { Choice } from "../shared/choice";
 import { CloseButton } from "../shared/closeButton";
 import { CopyButton } from "../shared/copyButton";
-import { errorMessage } from "../shared/errorMessage";
 import { count, money } from "../shared/format";
 import { MarkedText } from "../shared/markedText";
 import { Pieces } from "../shared/pieces";
 import { aroundChanges, compareTexts } from "../shared/textDiff";
-import type { Cells, Message, Run } from "../wire/results";
+import { useAnswer } from "../shared/useAnswer";
+import type { Cells, Run } from "../wire/results";
 import { inputsOf, shortScore, verdictOf } from "./columns";
 import { duration } from "./formatScores";
 import { NoteEditor } from "./noteEditor";
 import { current, source } from "./store";
 
 export function Details({ run, place }: { run: Run; place: number }) {
-  const [cells, setCells] = useState<Cells>();
-  const [failure, setFailure] = useState("");
   const from = source.value;
-  useEffect(() => {
-    from?.rows(run.path, { places: [place] }, 0, 1).then(
-      (answer) => {
-        setCells(answer.rows[0]?.cells);
-      },
-      (error: unknown) => {
-        setFailure(errorMessage(error));
-      },
-    );
-  }, [from]);
+  const { answer, failure } = useAnswer(() => from?.rows(run.path, { places: [place] }, 0, 1), [from]);
+  const cells = answer?.rows[0]?.cells;
   const close = (): void => {
     current.value = undefined;
     document.getElementById("rows-grid")?.focus();
@@ -194,21 +184,12 @@ function Difference({ expected, before, after }: { expected: string; before: str
 /** The messages, fetched on demand because they may be long. */
 function Sent({ run, place }: { run: Run; place: number }) {
   const [isOpen, setOpen] = useState(false);
-  const [messages, setMessages] = useState<Message[] | null>();
-  const [failure, setFailure] = useState("");
   const from = source.value;
-  useEffect(() => {
-    if (isOpen) {
-      from?.messages(run.path, place).then(
-        (answer) => {
-          setMessages(answer.messages);
-        },
-        (error: unknown) => {
-          setFailure(errorMessage(error));
-        },
-      );
-    }
-  }, [isOpen, from]);
+  const { answer, failure } = useAnswer(
+    () => (isOpen ? from?.messages(run.path, place) : undefined),
+    [isOpen, from],
+  );
+  const messages = answer?.messages;
   return (
     <details
       class="sent"

@@ -1,25 +1,9 @@
 /** Answers queries from the data in a report. */
 
-import type { Cells, Message, Notes, ResultsView, RowFilter } from "../wire/results";
+import type { Cells, Notes, PackedTable, Report, RowFilter } from "../wire/results";
 import { exportedText } from "./exported";
 import { foundRows, type KnownRow } from "./rowFilter";
 import type { Source } from "./source";
-
-export interface Embedded {
-  view: ResultsView;
-  tables: Table[];
-  /** For each run but the first: the index of the row there and here, and 1 if the rows differ. */
-  pairs: [number | null, number | null, number][][];
-}
-
-interface Table {
-  columns: string[];
-  rows: string[][];
-  places: number[];
-  /** One letter per row. */
-  states: string;
-  messages: Record<string, Message[]>;
-}
 
 const KINDS: Record<string, KnownRow["kind"]> = { g: "good", f: "failing", e: "error", p: "problem" };
 
@@ -30,7 +14,7 @@ export interface Desk {
 }
 
 /** Answers from the data; a text to be saved or copied goes to `desk`. */
-export function sourceOf({ view, tables, pairs }: Embedded, desk: Desk): Source {
+export function sourceOf({ view, tables, pairs }: Report, desk: Desk): Source {
   const indexOf = (path: string): number => view.runs.findIndex((run) => run.path === path);
   const known = tables.map(knownRows);
   const byPlace = known.map((rows) => new Map(rows.map((row) => [row.place, row])));
@@ -80,7 +64,7 @@ export function sourceOf({ view, tables, pairs }: Embedded, desk: Desk): Source 
   };
 }
 
-function knownRows({ columns, rows, places, states }: Table): KnownRow[] {
+function knownRows({ columns, rows, places, states }: PackedTable): KnownRow[] {
   return rows.map((row, at) => ({
     place: places[at] ?? at,
     kind: KINDS[states[at] ?? "g"] ?? "good",
@@ -91,7 +75,7 @@ function knownRows({ columns, rows, places, states }: Table): KnownRow[] {
 /**
  * Returns the indices of a run's rows that differ from those of another run; one of the two is the first run.
  */
-function changedRows(run: number, other: number, pairs: Embedded["pairs"]): ReadonlySet<number> {
+function changedRows(run: number, other: number, pairs: Report["pairs"]): ReadonlySet<number> {
   const [found, side] = run === 0 ? [pairs[other - 1], 0 as const] : [pairs[run - 1], 1 as const];
   return new Set((found ?? []).flatMap((pair) => (pair[2] === 1 && pair[side] !== null ? [pair[side]] : [])));
 }

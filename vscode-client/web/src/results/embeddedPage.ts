@@ -1,24 +1,20 @@
 /** The compressed data embedded in a report. */
 
+import type { Report, ResultsView } from "../wire/results";
 import { download } from "./download";
-import { type Embedded, sourceOf } from "./embedded";
-import type { Receiver, Source } from "./source";
+import { sourceOf } from "./embedded";
+import type { Source } from "./source";
 
 /** Reads the data of this page; undefined if it is the page of a panel. */
 export function embeddedElement(): HTMLElement | undefined {
   return document.getElementById("report-data") ?? undefined;
 }
 
-/** Returns the source when the data is decompressed; shows errors in the data. */
-export async function embeddedSource(
-  element: HTMLElement,
-  receiver: Pick<Receiver, "show">,
-): Promise<Source> {
-  const data = JSON.parse(await unpacked(element.textContent)) as Embedded;
+/** Returns the data of this page and its source when they are decompressed. */
+export async function embeddedSource(element: HTMLElement): Promise<{ view: ResultsView; source: Source }> {
+  const data = JSON.parse(await unpacked(element.textContent)) as Report;
   element.remove();
-  const source = sourceOf(data, { save: download, copy });
-  receiver.show(data.view);
-  return source;
+  return { view: data.view, source: sourceOf(data, { save: download, copy }) };
 }
 
 async function unpacked(text: string): Promise<string> {

@@ -2,6 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
+import { useResize } from "../shared/useResize";
 import type { Run } from "../wire/results";
 import { isNumeric, widthOf } from "./columns";
 import { Head } from "./gridHead";
@@ -29,19 +30,9 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
     setActive(0);
     holder.current?.scrollTo({ top: 0 });
   }, [key]);
-  useLayoutEffect(() => {
-    const element = holder.current;
-    if (element === null) {
-      return undefined;
-    }
-    const size = new ResizeObserver(() => {
-      setSight({ top: element.scrollTop, height: element.clientHeight });
-    });
-    size.observe(element);
-    return () => {
-      size.disconnect();
-    };
-  }, []);
+  useResize(holder, ({ scrollTop, clientHeight }) => {
+    setSight({ top: scrollTop, height: clientHeight });
+  });
 
   const intoSight = (place: number): void => {
     const element = holder.current;

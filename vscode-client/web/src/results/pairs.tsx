@@ -4,11 +4,13 @@ import { useEffect, useState } from "preact/hooks";
 
 import { Choice } from "../shared/choice";
 import { count } from "../shared/format";
-import type { Run } from "../wire/results";
+import type { PairedRow, Run } from "../wire/results";
 import { Pair } from "./pair";
 import { useIntersection } from "./useIntersection";
-import { type PairPage, PAIRS, usePairs } from "./usePairs";
+import { usePages } from "./usePages";
 
+/** The number of rows of a page. */
+const PAIRS = 25;
 const WHICH = ["Differing", "All"] as const;
 /** The height in pixels of a row that has not been measured. */
 const USUAL = 110;
@@ -21,7 +23,12 @@ interface Properties {
 
 export function Pairs({ before, after, names }: Properties) {
   const [which, setWhich] = useState<(typeof WHICH)[number]>("Differing");
-  const { total, failure, page, need } = usePairs(before.path, after.path, which === "Differing");
+  const differing = which === "Differing";
+  const { total, failure, page, need } = usePages<PairedRow>(
+    JSON.stringify([before.path, after.path, differing]),
+    PAIRS,
+    (from, start, rows) => from.pairs(before.path, after.path, differing, start, rows),
+  );
   return (
     <section aria-labelledby="side-by-side">
       <div class="chart-head">
@@ -40,7 +47,9 @@ export function Pairs({ before, after, names }: Properties) {
           Reading the rows …
         </p>
       ) : null}
-      {total === 0 ? <p class="empty">Every row has the same response and scores in both runs.</p> : null}
+      {total === 0 && failure === "" ? (
+        <p class="empty">Every row has the same response and scores in both runs.</p>
+      ) : null}
       {(total ?? 0) === 0 ? null : (
         <div class="sides sides-head" aria-hidden="true">
           <bdi>{names[0]}</bdi>
@@ -67,7 +76,7 @@ export function Pairs({ before, after, names }: Properties) {
 interface BlockProperties {
   number: number;
   rows: number;
-  found: PairPage | undefined;
+  found: readonly PairedRow[] | undefined;
   need: (number: number) => void;
   runs: [Run, Run];
   names: [string, string];

@@ -4,38 +4,15 @@ import { errorMessage } from "../shared/errorMessage";
 import { connect } from "../shared/host";
 import { download } from "./download";
 import type { FromPage, ToPage } from "./messages";
-import type { Receiver, Source } from "./source";
+import type { Source } from "./source";
 
 const ENDED = "The server of this page has stopped. Run promptls results again, and open its new address.";
 
-export function panelSource(receiver: Receiver): Source {
-  const host = connect<ToPage, FromPage>(
-    (message) => {
-      switch (message.type) {
-        case "show":
-          receiver.show(message.view, message.page);
-          break;
-        case "fail":
-          receiver.fail(message.message);
-          break;
-        case "nothing":
-          receiver.nothing(message.prompt, message.name);
-          break;
-        case "running":
-          receiver.running(message.runs);
-          break;
-        case "planning":
-          receiver.planning();
-          break;
-        case "question":
-          receiver.question(message);
-      }
-    },
-    () => {
-      receiver.running([]);
-      receiver.fail(ENDED);
-    },
-  );
+export function panelSource(receive: (message: ToPage) => void): Source {
+  const host = connect<ToPage, FromPage>(receive, () => {
+    receive({ type: "running", runs: [] });
+    receive({ type: "fail", message: ENDED });
+  });
   host.post({ type: "ready" });
   return {
     forms: ["csv", "jsonl", "junit", "html"],
@@ -53,7 +30,7 @@ export function panelSource(receiver: Receiver): Source {
             download(text, `${name}-export.${form === "junit" ? "xml" : form}`);
           },
           (error: unknown) => {
-            receiver.fail(errorMessage(error));
+            receive({ type: "fail", message: errorMessage(error) });
           },
         );
       }

@@ -1,59 +1,45 @@
 /** Selects the current run and the runs to compare it with. */
 
 import { count } from "../shared/format";
-import { type Item, Picker } from "../shared/picker";
+import { type Item, Picker, searchItems } from "../shared/picker";
 import type { HistoryRun } from "../wire/results";
 import { moment } from "./formatScores";
 import { chooseRun, run, source, toggleAgainst, view } from "./store";
 
-/** Returns the selectable runs: those of the report, else all of the experiment, latest first. */
+/** Returns the selectable runs, the latest first: those of the report, else all of the experiment. */
 function items(withOthers: boolean): Item[] {
-  const shown = view.value;
-  const own = (shown?.runs ?? []).map((each) => ({
-    path: each.path,
-    started: each.started,
-    promptName: each.promptName,
-    models: each.models,
-    scores: each.metrics.map(({ text }) => text),
-    isComplete: each.isComplete,
-    group: "",
-  }));
-  const known = (runs: readonly HistoryRun[], group: string) =>
-    runs.map((each) => ({
-      path: each.path,
-      started: each.started,
-      promptName: group === "" ? "" : each.promptName,
-      models: each.models,
-      scores: Object.values(each.scores),
-      isComplete: each.isComplete,
-      group,
-    }));
-  const older =
-    source.value?.live === undefined
-      ? []
-      : [
-          ...known(shown?.history ?? [], ""),
-          ...(withOthers ? known(shown?.others ?? [], "Other prompts and experiments") : []),
-        ];
-  const all = [...own, ...older.filter(({ path }) => !own.some((each) => each.path === path))];
-  return all
-    .sort((left, right) => left.group.localeCompare(right.group) || right.started.localeCompare(left.started))
-    .map(({ path, started, promptName, models, scores, isComplete, group }) => ({
+  const { runs = [], history = [], others = [] } = view.value ?? {};
+  const isLive = source.value?.live !== undefined;
+  const older = (found: readonly HistoryRun[]) =>
+    found
+      .filter(({ path }) => isLive && !runs.some((each) => each.path === path))
+      .map((each) => ({ ...each, texts: Object.values(each.scores) }));
+  const own = [
+    ...runs.map((each) => ({ ...each, texts: each.metrics.map(({ text }) => text) })),
+    ...older(history).map((each) => ({ ...each, promptName: "" })),
+  ];
+  return [
+    ...latestFirst(own, ""),
+    ...(withOthers ? latestFirst(older(others), "Other prompts and experiments") : []),
+  ];
+}
+
+type Listed = Pick<HistoryRun, "path" | "started" | "promptName" | "models" | "isComplete"> & {
+  /** The scores. */
+  texts: string[];
+};
+
+function latestFirst(runs: readonly Listed[], group: string): Item[] {
+  return runs
+    .toSorted((left, right) => right.started.localeCompare(left.started))
+    .map(({ path, started, promptName, models, texts, isComplete }) => ({
       key: path,
       label: moment(started),
-      detail: [promptName, isComplete ? "" : "partial", models.join(" + "), scores.join(", ")]
+      detail: [promptName, isComplete ? "" : "partial", models.join(" + "), texts.join(", ")]
         .filter((text) => text !== "")
         .join(" · "),
       group,
     }));
-}
-
-async function search(query: string, withOthers = false): Promise<{ items: Item[]; more: boolean }> {
-  const needle = query.toLowerCase();
-  const found = items(withOthers).filter(({ label, detail = "" }) =>
-    `${label} ${detail}`.toLowerCase().includes(needle),
-  );
-  return Promise.resolve({ items: found, more: false });
 }
 
 /** Returns whether there is a run to compare with. */
@@ -72,7 +58,7 @@ export function RunPicker() {
       label="Run"
       current={<bdi>{moment(shown.started)}</bdi>}
       placeholder="Find a run"
-      search={(query) => search(query)}
+      search={(query) => searchItems(items(false), query)}
       isCurrent={({ key }) => key === run.value?.path}
       onChoose={({ key }) => {
         chooseRun(key);
@@ -103,10 +89,12 @@ export function AgainstPicker() {
         </bdi>
       }
       placeholder="Add or remove a run"
-      search={async (query) => {
-        const found = await search(query, true);
-        return { ...found, items: found.items.filter(({ key }) => key !== run.value?.path) };
-      }}
+      search={(query) =>
+        searchItems(
+          items(true).filter(({ key }) => key !== run.value?.path),
+          query,
+        )
+      }
       isCurrent={({ key }) => others.some(({ path }) => path === key)}
       onChoose={({ key }) => {
         toggleAgainst(key);

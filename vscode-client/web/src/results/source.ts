@@ -3,16 +3,13 @@
 import type {
   ExportForm,
   MessagesAnswer,
-  Notes,
+  NoteAnswer,
   NumbersAnswer,
   PairsAnswer,
-  ResultsView,
   RowFilter,
   RowsAnswer,
-  RunningRun,
   Thumb,
 } from "../wire/results";
-import type { Page } from "./messages";
 
 export interface Source {
   /**
@@ -38,7 +35,7 @@ export interface Live {
   choose(run: string, against: string[]): void;
   /** Undefined without an editor. */
   open: ((path: string) => void) | undefined;
-  note(run: string, place: number, thumb: Thumb | null, text: string): Promise<{ notes: Notes }>;
+  note(run: string, place: number, thumb: Thumb | null, text: string): Promise<NoteAnswer>;
   numbers(run: string, filter: RowFilter): Promise<NumbersAnswer>;
   runAgain(prompt: string, again?: RunAgain): void;
   /** Answers the question before a run. */
@@ -62,13 +59,4 @@ export interface Question {
   id: number;
   title: string;
   message: string;
-}
-
-export interface Receiver {
-  show(view: ResultsView, page?: Page): void;
-  fail(message: string): void;
-  nothing(prompt: string, name: string): void;
-  running(runs: RunningRun[]): void;
-  planning(): void;
-  question(asked: Question): void;
 }

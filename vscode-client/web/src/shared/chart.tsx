@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 
 import { Choice } from "./choice";
+import { grouped } from "./format";
 import { Scrolled } from "./scrolled";
 
 export interface Series {
@@ -115,7 +116,8 @@ function Drawing({ summary, places, series, range, chosen, onChoose, axis: name 
           size: 26,
           space: 44,
           incrs: [1, 2, 3, 5, 10, 20, 50, 100, 200, 500],
-          values: (_plot, splits) => splits.map((at) => places[at]?.toLocaleString("en-US") ?? ""),
+          values: (_plot, splits) =>
+            splits.map((at) => (places[at] === undefined ? "" : grouped(places[at]))),
         },
         {
           ...axis(style),
@@ -203,7 +205,7 @@ function Drawing({ summary, places, series, range, chosen, onChoose, axis: name 
       <p class="reading" aria-hidden="true">
         {place === undefined || pointed === undefined
           ? name
-          : `${name} ${place.toLocaleString("en-US")}: ${series
+          : `${name} ${grouped(place)}: ${series
               .map((each) => `${each.label} ${formatAt(each, pointed)}`)
               .join(", ")}`}
       </p>
@@ -231,7 +233,7 @@ function Numbers({ title, axis, places, series, tableOnly, chosen, onChoose, not
             <tr key={place} aria-current={place === chosen ? "true" : undefined}>
               <th scope="row">
                 {onChoose === undefined ? (
-                  place.toLocaleString("en-US")
+                  grouped(place)
                 ) : (
                   <button
                     type="button"
@@ -240,7 +242,7 @@ function Numbers({ title, axis, places, series, tableOnly, chosen, onChoose, not
                       onChoose(place);
                     }}
                   >
-                    {place.toLocaleString("en-US")}
+                    {grouped(place)}
                   </button>
                 )}
                 {noteOf === undefined || noteOf(place) === "" ? null : (

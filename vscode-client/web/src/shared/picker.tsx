@@ -13,6 +13,11 @@ export interface Item {
   group: string;
 }
 
+interface Found {
+  items: Item[];
+  more: boolean;
+}
+
 interface Properties {
   id: string;
   /** The label of the choice: `Sample`. */
@@ -20,9 +25,18 @@ interface Properties {
   current: ComponentChildren;
   placeholder: string;
   /** Returns the items that match the query, from an index on, and whether there are more. */
-  search: (query: string, start: number) => Promise<{ items: Item[]; more: boolean }>;
+  search: (query: string, start: number) => Promise<Found>;
   isCurrent: (item: Item) => boolean;
   onChoose: (item: Item) => void;
+}
+
+/** Returns the items whose label or detail contains the query. */
+export function searchItems(items: readonly Item[], query: string): Promise<Found> {
+  const needle = query.trim().toLowerCase();
+  const matching = items.filter(({ label, detail = "" }) =>
+    `${label} ${detail}`.toLowerCase().includes(needle),
+  );
+  return Promise.resolve({ items: matching, more: false });
 }
 
 export function Picker({ id, label, current, placeholder, search, isCurrent, onChoose }: Properties) {
