@@ -37,15 +37,9 @@ export class Client implements vscode.Disposable {
     this.#keys = keys;
     this.onStarted = manager.onStarted;
     this.#created = manager.onCreated((client) => {
-      client.onNotification(CHANGED, (params: ChangedParams) => {
-        this.#changed.fire(params);
-      });
-      client.onNotification(ANSWER_TEXT, (params: AnswerTextParams) => {
-        this.#answerText.fire(params);
-      });
-      client.onNotification(ROW_VERDICTS, (params: RowVerdictsParams) => {
-        this.#verdicts.fire(params);
-      });
+      client.onNotification(CHANGED, (params: ChangedParams) => this.#changed.fire(params));
+      client.onNotification(ANSWER_TEXT, (params: AnswerTextParams) => this.#answerText.fire(params));
+      client.onNotification(ROW_VERDICTS, (params: RowVerdictsParams) => this.#verdicts.fire(params));
     });
   }
 

@@ -63,12 +63,8 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
   };
   const showResults = onPrompt((argument) => results.show(argument));
   const handlers: Record<string, (given: unknown) => unknown> = {
-    "promptls.preview": onPrompt((argument) => {
-      preview.show(argument);
-    }),
-    "promptls.truncationLab": onPrompt(({ uri }) => {
-      truncation.show(uri);
-    }),
+    "promptls.preview": onPrompt((argument) => preview.show(argument)),
+    "promptls.truncationLab": onPrompt(({ uri }) => truncation.show(uri)),
     "promptls.runExperiment": onPrompt((argument) => runExperiment(argument, context)),
     // A stopped run in the view of prompts.
     "promptls.resumeRun": onPrompt(({ uri, experiment, resume }) =>
@@ -94,9 +90,7 @@ export function registerCommands(context: CommandContext): vscode.Disposable {
       }
     },
     "promptls.restartServer": () => manager.start(true),
-    "promptls.showLog": () => {
-      log.show();
-    },
+    "promptls.showLog": () => log.show(),
     "promptls.debugInformation": () => showDebugInformation(context),
   };
   return vscode.Disposable.from(
@@ -126,9 +120,7 @@ async function runExperiment(argument: CommandArgument, context: CommandContext)
       argument,
       `Running ${title}`,
       undefined,
-      (message, percentage) => {
-        results.running(run, title, message, percentage / 100);
-      },
+      (message, percentage) => results.running(run, title, message, percentage / 100),
     );
     results.ended(run);
     if (result === null) {

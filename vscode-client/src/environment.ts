@@ -264,9 +264,7 @@ async function removeOthers(storage: string, current: string, tools: Environment
     if (entry.isDirectory() && entry.name.startsWith("environment-") && entry.name !== current) {
       await fs
         .rm(path.join(storage, entry.name), { recursive: true, force: true })
-        .catch((error: unknown) => {
-          tools.log(`${entry.name} stays: ${String(error)}`);
-        });
+        .catch((error: unknown) => tools.log(`${entry.name} stays: ${String(error)}`));
     }
   }
 }

@@ -165,12 +165,8 @@ function startWhenNeeded(server: ServerManager, isProject: Promise<boolean>): vs
     }
   };
   const listening = vscode.Disposable.from(
-    vscode.workspace.onDidOpenTextDocument((document) => {
-      startFor(document);
-    }),
-    vscode.workspace.onDidChangeTextDocument(({ document }) => {
-      startFor(document);
-    }),
+    vscode.workspace.onDidOpenTextDocument((document) => startFor(document)),
+    vscode.workspace.onDidChangeTextDocument(({ document }) => startFor(document)),
   );
   startFor(...vscode.workspace.textDocuments);
   void isProject.then((found) => {
@@ -231,12 +227,8 @@ function countTokens(client: Client, preview: PreviewPanel): vscode.Disposable {
   return vscode.Disposable.from(
     status,
     refresh,
-    client.onStarted(() => {
-      refresh.request();
-    }),
-    client.onChanged(() => {
-      refresh.request();
-    }),
+    client.onStarted(() => refresh.request()),
+    client.onChanged(() => refresh.request()),
     preview.onChosen(() => {
       counted = undefined;
     }),

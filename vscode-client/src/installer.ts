@@ -118,9 +118,7 @@ export class Installer {
         await install(place, {
           run: this.#run,
           report,
-          log: (text) => {
-            this.#window.log(text);
-          },
+          log: (text) => this.#window.log(text),
           signal,
         });
       } catch (error) {

@@ -145,9 +145,7 @@ export class PagePanel<FromPage extends { type: string }, ToPage extends object,
     if (firstMilliseconds === undefined) {
       this.#load();
     } else {
-      this.#loading = setTimeout(() => {
-        this.#load();
-      }, firstMilliseconds);
+      this.#loading = setTimeout(() => this.#load(), firstMilliseconds);
     }
   }
 

@@ -53,9 +53,7 @@ export const runProcess: RunProcess = (command, args, options) =>
       // The program has its own process group, which can be interrupted as a whole.
       detached: options.signal !== undefined && !IS_WINDOWS,
     });
-    const interrupt = () => {
-      interruptTree(child);
-    };
+    const interrupt = () => interruptTree(child);
     options.signal?.addEventListener("abort", interrupt);
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout += text;
@@ -65,9 +63,7 @@ export const runProcess: RunProcess = (command, args, options) =>
       stderr += text;
       options.onOutput?.(text);
     });
-    child.on("error", (error) => {
-      resolve({ code: null, stdout, stderr: `${stderr}${error.message}` });
-    });
+    child.on("error", (error) => resolve({ code: null, stdout, stderr: `${stderr}${error.message}` }));
     child.on("close", (code, signal) => {
       options.signal?.removeEventListener("abort", interrupt);
       resolve({ code, stdout, stderr: signal === null ? stderr : `${stderr}ended by ${signal}` });

@@ -59,9 +59,7 @@ export class ServerManager implements vscode.Disposable {
       askInDialog: (message: string, detail: string, ...buttons: string[]) =>
         vscode.window.showInformationMessage(message, { modal: true, detail }, ...buttons),
       withProgress: withCancellableProgress,
-      log: (text: string) => {
-        channels.log.info(text.trimEnd());
-      },
+      log: (text: string) => channels.log.info(text.trimEnd()),
     };
     this.#installer = new Installer(() => this.#place(), window, runProcess);
     this.#enqueue = oneAtATime(() => this.#replace());
@@ -358,13 +356,9 @@ async function withCancellableProgress(
     { location: vscode.ProgressLocation.Notification, title, cancellable: true },
     async (progress, token) => {
       const controller = new AbortController();
-      const cancelled = token.onCancellationRequested(() => {
-        controller.abort();
-      });
+      const cancelled = token.onCancellationRequested(() => controller.abort());
       try {
-        await work((message) => {
-          progress.report({ message });
-        }, controller.signal);
+        await work((message) => progress.report({ message }), controller.signal);
       } finally {
         cancelled.dispose();
       }

@@ -59,9 +59,7 @@ test.each([
   ["a.yml.j2", "instruction: Compare the two.\n"],
   ["a.yml.j2", "infer_cfg:\n  prompt_template: {}\n"],
   ["judge_english.json", '{"language": "english", "instruction": "Compare."}'],
-])("%s is a prompt by its text: %j", (name, text) => {
-  expect(looksLikePrompt(name, text)).toBe(true);
-});
+])("%s is a prompt by its text: %j", (name, text) => expect(looksLikePrompt(name, text)).toBe(true));
 
 test.each([
   ["a.yml.j2", "- name: install\n  copy:\n    content: Hi\n    dest: /etc/motd\n"],
@@ -70,6 +68,4 @@ test.each([
   ["a.yml.j2", "write_files:\n- path: /etc/a\n  content: |\n    {{ a }}\n"],
   ["a.yml.j2", "{#----- Managed by Ansible -----#}\nport: {{ port }}\n"],
   ["my_prompt_texts.json", '{"greeting": "Hello"}'],
-])("%s is no prompt by its text: %j", (name, text) => {
-  expect(looksLikePrompt(name, text)).toBe(false);
-});
+])("%s is no prompt by its text: %j", (name, text) => expect(looksLikePrompt(name, text)).toBe(false));

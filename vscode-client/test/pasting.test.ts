@@ -37,9 +37,7 @@ describe("a pasted text stays as it is", () => {
     expect(pasted("First\n")).toBeUndefined();
   });
 
-  it("copied from within a line of such a scalar", () => {
-    expect(pasted("First\n    Second")).toBeUndefined();
-  });
+  it("copied from within a line of such a scalar", () => expect(pasted("First\n    Second")).toBeUndefined());
 
   it("at the left edge, where parts begin", () => {
     expect(pasted("- name: next\n  role: user", "")).toBeUndefined();

@@ -29,9 +29,7 @@ it("interrupts a program together with those that it has started", async () => {
   const { stdout } = await runProcess(process.execPath, ["-e", outer], {
     ...place,
     signal: controller.signal,
-    onOutput: () => {
-      controller.abort();
-    },
+    onOutput: () => controller.abort(),
   });
   expect(() => process.kill(Number(stdout), 0)).toThrow("ESRCH");
 });

@@ -49,11 +49,7 @@ it("installs the embedded model where it is missing", () => {
 
 it.each(["pip install a; rm -rf ~", "pip install $(id)", "pip install --index-url http://x y"])(
   "runs nothing but the installation of packages: %s",
-  (command) => {
-    expect(remedyOf(`run \`${command}\``)).toBeUndefined();
-  },
+  (command) => expect(remedyOf(`run \`${command}\``)).toBeUndefined(),
 );
 
-it("knows no remedy for other failures", () => {
-  expect(remedyOf("the model did not answer")).toBeUndefined();
-});
+it("knows no remedy for other failures", () => expect(remedyOf("the model did not answer")).toBeUndefined());

@@ -35,9 +35,7 @@ it("does not warn if truncation brings the prompt under the limit", () => {
   expect(tooltip).toContain("Truncation cuts 270 of 557 tokens.");
 });
 
-it("names the sample", () => {
-  expect(describeTokens(COUNT).tooltip).toContain("Rendered with short.");
-});
+it("names the sample", () => expect(describeTokens(COUNT).tooltip).toContain("Rendered with short."));
 
 it("warns over the limit", () => {
   const { text, over } = describeTokens({ ...COUNT, limit: 1000 });

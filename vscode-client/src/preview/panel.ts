@@ -56,12 +56,8 @@ export class PreviewPanel implements vscode.Disposable {
       receive: (message) => this.#receive(message),
       questions: QUESTIONS,
       answer: (command, argument) => this.#answer(command, argument),
-      restore: (uri) => {
-        this.#follow(uri, {});
-      },
-      shown: () => {
-        this.#refresh.request();
-      },
+      restore: (uri) => this.#follow(uri, {}),
+      shown: () => this.#refresh.request(),
       closed: () => {
         this.#asking?.cancel();
         this.#uri = undefined;
@@ -74,15 +70,9 @@ export class PreviewPanel implements vscode.Disposable {
       this.#panel,
       this.#refresh,
       this.#chosen,
-      client.onChanged(({ uri }) => {
-        this.#changed(uri);
-      }),
-      client.onStarted(() => {
-        this.#refresh.request();
-      }),
-      vscode.workspace.onDidChangeTextDocument(({ document }) => {
-        this.#changed(document.uri.toString());
-      }),
+      client.onChanged(({ uri }) => this.#changed(uri)),
+      client.onStarted(() => this.#refresh.request()),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => this.#changed(document.uri.toString())),
       vscode.window.onDidChangeActiveTextEditor(() => {
         const uri = activePrompt()?.uri.toString();
         // An included file belongs to the current rendering.
@@ -90,9 +80,7 @@ export class PreviewPanel implements vscode.Disposable {
           this.#follow(uri, {});
         }
       }),
-      vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => {
-        this.#sendCursor(textEditor);
-      }),
+      vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => this.#sendCursor(textEditor)),
     );
   }
 

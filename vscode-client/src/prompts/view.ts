@@ -45,9 +45,7 @@ export class PromptsView implements vscode.TreeDataProvider<Node>, vscode.Dispos
       this.#changed.fire(undefined);
       return Promise.resolve();
     }, PAUSE_MILLISECONDS);
-    const soon = () => {
-      refresh.request();
-    };
+    const soon = () => refresh.request();
     const watchers = CHANGING.map((glob) => vscode.workspace.createFileSystemWatcher(glob));
     this.#subscriptions = vscode.Disposable.from(
       this.#changed,

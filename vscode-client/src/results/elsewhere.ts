@@ -69,9 +69,7 @@ export class RunsElsewhere implements vscode.Disposable {
     this.#onRunning(found.runs);
     clearTimeout(this.#timer);
     if (found.runs.length > 0) {
-      this.#timer = setTimeout(() => {
-        this.#look.request();
-      }, AGAIN_MILLISECONDS);
+      this.#timer = setTimeout(() => this.#look.request(), AGAIN_MILLISECONDS);
     }
   }
 

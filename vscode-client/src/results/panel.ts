@@ -43,12 +43,8 @@ export class ResultsPanel implements vscode.Disposable {
       receive: (message) => this.#receive(message),
       questions: QUESTIONS,
       answer: (command, argument) => client.execute(command, argument),
-      restore: (argument) => {
-        this.#choose(argument);
-      },
-      closed: () => {
-        this.#elsewhere.stop();
-      },
+      restore: (argument) => this.#choose(argument),
+      closed: () => this.#elsewhere.stop(),
     });
     this.#elsewhere = new RunsElsewhere(
       client,

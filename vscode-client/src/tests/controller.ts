@@ -44,9 +44,7 @@ export class ExperimentTests implements vscode.Disposable {
     );
     const finished = vscode.workspace.createFileSystemWatcher(RUNS);
     const prompts = vscode.workspace.createFileSystemWatcher(PROMPTS);
-    const soon = () => {
-      this.#soon();
-    };
+    const soon = () => this.#soon();
     this.#subscriptions.push(
       controller,
       finished,

@@ -26,9 +26,7 @@ export class TruncationPanel implements vscode.Disposable {
       icon: "results",
       title: "Truncation Lab",
       receive: (message) => this.#receive(message),
-      restore: (uri) => {
-        this.#choose(uri);
-      },
+      restore: (uri) => this.#choose(uri),
       closed: () => {
         this.#uri = undefined;
       },

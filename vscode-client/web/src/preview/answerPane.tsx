@@ -44,9 +44,7 @@ export function AskButton({ result }: { result: PreviewResult }) {
       id="ask"
       title={`Ask ${name} about ${result.sample?.name ?? "this prompt"} (A)`}
       disabled={asking.value.isRunning}
-      onClick={() => {
-        void askModel();
-      }}
+      onClick={() => void askModel()}
     >
       <Icon name="play" />
       <span>
@@ -91,12 +89,7 @@ function Pane({ result }: { result: PreviewResult }) {
           </button>
         ) : null}
         {last === undefined || isStreaming ? null : (
-          <CopyButton
-            what="the answer"
-            onCopy={() => {
-              copy(last.response, "the answer");
-            }}
-          />
+          <CopyButton what="the answer" onCopy={() => copy(last.response, "the answer")} />
         )}
         <CloseButton label="Close the answer" title="Close (Escape)" onClick={closeAnswer} />
       </div>
@@ -105,21 +98,10 @@ function Pane({ result }: { result: PreviewResult }) {
           <div class="hint" role="alert">
             <p>{question.text}</p>
             <div class="ways">
-              <button
-                type="button"
-                class="primary"
-                onClick={() => {
-                  confirm(true);
-                }}
-              >
+              <button type="button" class="primary" onClick={() => confirm(true)}>
                 {question.action}
               </button>
-              <button
-                type="button"
-                onClick={() => {
-                  confirm(false);
-                }}
-              >
+              <button type="button" onClick={() => confirm(false)}>
                 Cancel
               </button>
             </div>
@@ -130,12 +112,7 @@ function Pane({ result }: { result: PreviewResult }) {
             <p>{sentence(message)}</p>
             {isRunning ? null : (
               <div class="ways">
-                <button
-                  type="button"
-                  onClick={() => {
-                    void askModel();
-                  }}
-                >
+                <button type="button" onClick={() => void askModel()}>
                   Ask again
                 </button>
               </div>
@@ -273,9 +250,7 @@ function Saving({ response }: { response: string | undefined }) {
         <button
           type="button"
           title="The data and this answer, as an example in the header"
-          onClick={() => {
-            save("example");
-          }}
+          onClick={() => save("example")}
         >
           Add as example
         </button>
@@ -283,9 +258,7 @@ function Saving({ response }: { response: string | undefined }) {
       <button
         type="button"
         title="The data and this answer, as a row of the dataset"
-        onClick={() => {
-          save("dataset");
-        }}
+        onClick={() => save("dataset")}
       >
         Add to dataset
       </button>

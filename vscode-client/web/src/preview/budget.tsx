@@ -58,9 +58,7 @@ export function Budget({ result, rendering }: { result: PreviewResult; rendering
             value={limit}
             end={sliderEnd(tokens, choice.value.limit === undefined ? limit : tokens)}
             isTried={choice.value.limit !== undefined}
-            onChange={(value) => {
-              choose({ limit: value });
-            }}
+            onChange={(value) => choose({ limit: value })}
           />
           <Slider
             id="step"
@@ -68,9 +66,7 @@ export function Budget({ result, rendering }: { result: PreviewResult; rendering
             value={result.truncationStep}
             end={sliderEnd(limit === null ? tokens / 2 : limit / 2)}
             isTried={choice.value.step !== undefined}
-            onChange={(value) => {
-              choose({ step: value });
-            }}
+            onChange={(value) => choose({ step: value })}
           />
           {inEditor ? (
             <button
@@ -100,9 +96,7 @@ export function Budget({ result, rendering }: { result: PreviewResult; rendering
               class="quiet"
               title="Reset to the values of the file"
               aria-label="Limit and step of the file"
-              onClick={() => {
-                choose({ limit: undefined, step: undefined });
-              }}
+              onClick={() => choose({ limit: undefined, step: undefined })}
             >
               <Icon name="undo" />
             </button>
@@ -127,9 +121,7 @@ function Bar({ rendering, limit }: { rendering: Rendering; limit: number | null 
           class={`piece ${colorOf(part.role)}${part.kept ? "" : " cut"}`}
           style={{ width: `${(100 * part.tokens) / whole}%` }}
           title={`${nameOf(part)}: ${count(part.tokens, "token")}${part.kept ? "" : ", cut"}`}
-          onClick={() => {
-            document.getElementById(`part-${part.index}`)?.scrollIntoView({ block: "nearest" });
-          }}
+          onClick={() => document.getElementById(`part-${part.index}`)?.scrollIntoView({ block: "nearest" })}
         />
       ))}
       {parts.length === 0 ? (

@@ -33,9 +33,7 @@ export function Chat({ parts }: { parts: readonly Part[] }) {
           key={keys[place]}
           part={part}
           isInOrder={place === inOrder}
-          onFocus={() => {
-            setFocused(place);
-          }}
+          onFocus={() => setFocused(place)}
         />
       ))}
     </ol>
@@ -84,21 +82,14 @@ function PartItem({ part, isInOrder, onFocus }: { part: Part; isInOrder: boolean
         </bdi>
         <span class="spacer" />
         <span class="actions">
-          <CopyButton
-            what={`part ${name}`}
-            onCopy={() => {
-              copy(content, `part ${name}`);
-            }}
-          />
+          <CopyButton what={`part ${name}`} onCopy={() => copy(content, `part ${name}`)} />
           {part.line === null ? null : (
             <button
               type="button"
               class="quiet"
               aria-label={`Go to ${name} in the template`}
               title={`Go to line ${part.line + 1} (Enter)`}
-              onClick={() => {
-                reveal(part.line ?? 0);
-              }}
+              onClick={() => reveal(part.line ?? 0)}
             >
               <Icon name="open" />
             </button>
@@ -125,21 +116,13 @@ function PartItem({ part, isInOrder, onFocus }: { part: Part; isInOrder: boolean
         <button
           type="button"
           class="more"
-          onClick={() => {
-            setOpened(Math.max(opened, length) + MORE_CHARACTERS);
-          }}
+          onClick={() => setOpened(Math.max(opened, length) + MORE_CHARACTERS)}
         >
           Show {content.length - length > MORE_CHARACTERS ? `${grouped(MORE_CHARACTERS)} more` : "all"} of{" "}
           {grouped(content.length)} characters
         </button>
       ) : opened > 0 && short < content.length ? (
-        <button
-          type="button"
-          class="more"
-          onClick={() => {
-            setOpened(0);
-          }}
-        >
+        <button type="button" class="more" onClick={() => setOpened(0)}>
           Show less
         </button>
       ) : null}

@@ -19,13 +19,7 @@ export function DataView({ result }: { result: PreviewResult }) {
     <>
       <div class="options-row">
         {isEdited ? null : (
-          <button
-            type="button"
-            id="edit-data"
-            onClick={() => {
-              setEdited(true);
-            }}
-          >
+          <button type="button" id="edit-data" onClick={() => setEdited(true)}>
             <Icon name="edit" /> Edit
           </button>
         )}
@@ -41,11 +35,7 @@ export function DataView({ result }: { result: PreviewResult }) {
             <Icon name="undo" /> Back to the sample
           </button>
         ) : null}
-        <SaveAsSample
-          onSaved={() => {
-            setEdited(false);
-          }}
-        />
+        <SaveAsSample onSaved={() => setEdited(false)} />
       </div>
       {isEdited ? <Editor initial={text} /> : <Plain text={text} label="Data" isJson />}
     </>
@@ -71,9 +61,7 @@ function Editor({ initial }: { initial: string }) {
         setFault(errorMessage(error));
       }
     }, PAUSE_MILLISECONDS);
-    return () => {
-      clearTimeout(timer);
-    };
+    return () => clearTimeout(timer);
   }, [text]);
   return (
     <>
@@ -84,9 +72,7 @@ function Editor({ initial }: { initial: string }) {
         aria-invalid={fault !== ""}
         spellcheck={false}
         value={text}
-        onInput={(event) => {
-          setText(event.currentTarget.value);
-        }}
+        onInput={(event) => setText(event.currentTarget.value)}
       />
       {fault === "" ? null : (
         <p class="note" role="alert">
@@ -111,9 +97,7 @@ function SaveAsSample({ onSaved }: { onSaved: () => void }) {
             setName("");
             onSaved();
           },
-          (error: unknown) => {
-            setMessage(sentence(errorMessage(error)));
-          },
+          (error: unknown) => setMessage(sentence(errorMessage(error))),
         );
       }}
     >
@@ -123,9 +107,7 @@ function SaveAsSample({ onSaved }: { onSaved: () => void }) {
         placeholder="Name"
         size={14}
         value={name}
-        onInput={(event) => {
-          setName(event.currentTarget.value);
-        }}
+        onInput={(event) => setName(event.currentTarget.value)}
       />
       <button type="submit" disabled={name.trim() === ""}>
         Save as sample

@@ -180,13 +180,7 @@ function Change({ change }: { change: PartChange }) {
         {line === null ? (
           <bdi class="name">{nameOf(part)}</bdi>
         ) : (
-          <button
-            type="button"
-            class="name link"
-            onClick={() => {
-              reveal(line);
-            }}
-          >
+          <button type="button" class="name link" onClick={() => reveal(line)}>
             <bdi>{nameOf(part)}</bdi>
           </button>
         )}

@@ -55,9 +55,7 @@ export function EvaluationLine({ viewer }: { viewer: Viewer }) {
           <select
             id="meta-template"
             value={viewer.metaTemplate}
-            onChange={(event) => {
-              choose({ metaTemplate: event.currentTarget.value });
-            }}
+            onChange={(event) => choose({ metaTemplate: event.currentTarget.value })}
           >
             {viewer.metaTemplates.map((name) => (
               <option key={name} value={name}>

@@ -39,9 +39,7 @@ export function Failure({
           class="failure-head"
           id="go-to-failure"
           title="Go to the line"
-          onClick={() => {
-            reveal(line, elsewhere ? { path } : {});
-          }}
+          onClick={() => reveal(line, elsewhere ? { path } : {})}
         >
           {body}
         </button>

@@ -43,20 +43,12 @@ export function Nothing({
       </p>
       <p class="ways">
         {isEmpty ? (
-          <CopyButton
-            what="two parts"
-            label="Copy two parts"
-            onCopy={() => {
-              copy(FIRST_PARTS, "two parts");
-            }}
-          />
+          <CopyButton what="two parts" label="Copy two parts" onCopy={() => copy(FIRST_PARTS, "two parts")} />
         ) : null}
         {result === undefined ? null : (
           <button
             type="button"
-            onClick={() => {
-              reveal(line ?? 0, path === null || path === result.path ? {} : { path });
-            }}
+            onClick={() => reveal(line ?? 0, path === null || path === result.path ? {} : { path })}
           >
             {line === null
               ? "Show the template"

@@ -23,13 +23,7 @@ function usePage(length: number): { end: number; more: preact.JSX.Element | null
   const end = Math.min(length, pages * PAGE_CHARACTERS);
   const more =
     end === length ? null : (
-      <button
-        type="button"
-        class="more"
-        onClick={() => {
-          setPages(pages + 1);
-        }}
-      >
+      <button type="button" class="more" onClick={() => setPages(pages + 1)}>
         Show {grouped(Math.min(PAGE_CHARACTERS, length - end))} more of {grouped(length)} characters
       </button>
     );

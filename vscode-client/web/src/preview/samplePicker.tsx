@@ -66,18 +66,14 @@ export function SamplePicker({ result }: { result: PreviewResult }) {
             label="Previous row"
             shortcut="["
             isOff={row === undefined || row === 0}
-            onStep={() => {
-              stepRow(result, -1);
-            }}
+            onStep={() => stepRow(result, -1)}
           />
           <Step
             name="right"
             label="Next row"
             shortcut="]"
             isOff={rows !== undefined && row === rows - 1}
-            onStep={() => {
-              stepRow(result, 1);
-            }}
+            onStep={() => stepRow(result, 1)}
           />
         </>
       ) : null}

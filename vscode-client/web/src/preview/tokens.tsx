@@ -38,9 +38,7 @@ export function Tokens({ parts, encoding }: { parts: readonly Part[]; encoding: 
           ids={answer.texts[place]?.ids ?? []}
           starts={answer.texts[place]?.starts ?? []}
           pointed={pointed?.part === part.index ? pointed.token : undefined}
-          onPoint={(token) => {
-            setPointed(token === undefined ? undefined : { part: part.index, token });
-          }}
+          onPoint={(token) => setPointed(token === undefined ? undefined : { part: part.index, token })}
         />
       ))}
     </div>
@@ -102,19 +100,11 @@ function PartTokens({ part, ids, starts, pointed, onPoint }: PartProperties) {
         <MarkedText
           text={made.shown}
           marks={marks}
-          onPoint={(offset) => {
-            onPoint(offset === undefined ? undefined : tokenAt(made.tokens, offset));
-          }}
+          onPoint={(offset) => onPoint(offset === undefined ? undefined : tokenAt(made.tokens, offset))}
         />
       </pre>
       {made.tokens.length < most || ids.length <= most ? null : (
-        <button
-          type="button"
-          class="more"
-          onClick={() => {
-            setMost(most + PAGE_TOKENS);
-          }}
-        >
+        <button type="button" class="more" onClick={() => setMost(most + PAGE_TOKENS)}>
           Show more of {count(ids.length, "token")}
         </button>
       )}

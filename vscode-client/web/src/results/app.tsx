@@ -116,9 +116,7 @@ function Title() {
                 id="open-table"
                 aria-label="Open the table as CSV"
                 title={`Open ${shown.path}`}
-                onClick={() => {
-                  live.open?.(shown.path);
-                }}
+                onClick={() => live.open?.(shown.path)}
               >
                 <Icon name="open" />
               </button>
@@ -140,9 +138,7 @@ function Title() {
               type="button"
               id="run-again"
               disabled={isRunning}
-              onClick={() => {
-                live.runAgain(shown.prompt, { experiment: shown.experiment });
-              }}
+              onClick={() => live.runAgain(shown.prompt, { experiment: shown.experiment })}
             >
               Run again
             </button>
@@ -151,9 +147,7 @@ function Title() {
               id="run-fresh"
               disabled={isRunning}
               title="Asks the models again instead of using cached answers"
-              onClick={() => {
-                live.runAgain(shown.prompt, { experiment: shown.experiment, fresh: true });
-              }}
+              onClick={() => live.runAgain(shown.prompt, { experiment: shown.experiment, fresh: true })}
             >
               Run again, fresh
             </button>

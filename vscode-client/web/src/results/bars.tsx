@@ -32,9 +32,7 @@ export function Bars({ metric, onChoose }: Properties) {
                     type="button"
                     class="link"
                     title={`Show the rows that are “${label}”`}
-                    onClick={() => {
-                      onChoose(label);
-                    }}
+                    onClick={() => onChoose(label)}
                   >
                     <BidiText text={label} />
                   </button>

@@ -33,9 +33,7 @@ export function Compare({ run }: { run: Run }) {
             label="Which run"
             names={all.map(labelOf)}
             current={labelOf(found)}
-            onChoose={(name) => {
-              setChosen(all.find((each) => labelOf(each) === name)?.run);
-            }}
+            onChoose={(name) => setChosen(all.find((each) => labelOf(each) === name)?.run)}
           />
         ) : null}
       </div>
@@ -70,12 +68,7 @@ function Alone({ run }: { run: Run }) {
     <div class="alone">
       <p class="empty">This is the only run. Change the prompt and run it again to compare both here.</p>
       {live === undefined ? null : (
-        <button
-          type="button"
-          onClick={() => {
-            live.runAgain(run.prompt, { experiment: run.experiment });
-          }}
-        >
+        <button type="button" onClick={() => live.runAgain(run.prompt, { experiment: run.experiment })}>
           Run again
         </button>
       )}
@@ -127,9 +120,7 @@ function One({ found }: { found: RunComparison }) {
               <select
                 aria-label="Metric"
                 value={drawn.name}
-                onChange={(event) => {
-                  setMetric(event.currentTarget.value);
-                }}
+                onChange={(event) => setMetric(event.currentTarget.value)}
               >
                 {found.metrics.map(({ name }) => (
                   <option key={name}>{name}</option>

@@ -45,9 +45,7 @@ export function Details({ run, place }: { run: Run; place: number }) {
         {cells === undefined ? null : (
           <CopyButton
             what="the row as JSON"
-            onCopy={() => {
-              from?.copy(JSON.stringify(cells, null, 2), "the row");
-            }}
+            onCopy={() => from?.copy(JSON.stringify(cells, null, 2), "the row")}
           />
         )}
         <CloseButton label="Close the details" title="Close (Escape)" onClick={close} />
@@ -191,12 +189,7 @@ function Sent({ run, place }: { run: Run; place: number }) {
   );
   const messages = answer?.messages;
   return (
-    <details
-      class="sent"
-      onToggle={(event) => {
-        setOpen(event.currentTarget.open);
-      }}
-    >
+    <details class="sent" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         Messages as sent
         {Array.isArray(messages) ? <span class="muted"> {count(messages.length, "message")}</span> : null}

@@ -8,7 +8,5 @@ export function download(text: string, name: string): void {
   link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
   link.download = name;
   link.click();
-  setTimeout(() => {
-    URL.revokeObjectURL(link.href);
-  }, LATER);
+  setTimeout(() => URL.revokeObjectURL(link.href), LATER);
 }

@@ -61,9 +61,7 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
           label={comparable.length === 1 ? "Changed" : `Changed since ${other.name}`}
           title={`Only rows whose response or score differs from ${other.name}`}
           isOn={filter.value.changedFrom === other.path}
-          onToggle={(isOn) => {
-            setFilter({ changedFrom: isOn ? other.path : undefined });
-          }}
+          onToggle={(isOn) => setFilter({ changedFrom: isOn ? other.path : undefined })}
         />
       ))}
       {Object.keys(notes.value).length === 0 ? null : (
@@ -72,9 +70,7 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
           label="Noted"
           title="Only rows with a thumb or a note"
           isOn={filter.value.noted === true}
-          onToggle={(noted) => {
-            setFilter({ noted });
-          }}
+          onToggle={(noted) => setFilter({ noted })}
         />
       )}
       {Object.entries(equal)
@@ -89,9 +85,7 @@ export function Filters({ run, total }: { run: Run; total: number | undefined })
             key={column}
             class="chip"
             aria-label={`Remove the filter: ${column} is ${text === "" ? "empty" : text}`}
-            onClick={() => {
-              setFilter({ equal: without(equal, column) });
-            }}
+            onClick={() => setFilter({ equal: without(equal, column) })}
           >
             <bdi>{`${column} = ${text === "" ? "nothing" : text}`}</bdi>
             <Icon name="close" />
@@ -174,9 +168,7 @@ function Toggle({ id, label, title, isOn, onToggle }: ToggleProperties) {
       class="toggle"
       aria-pressed={isOn}
       title={title}
-      onClick={() => {
-        onToggle(!isOn);
-      }}
+      onClick={() => onToggle(!isOn)}
     >
       {label}
     </button>

@@ -23,16 +23,12 @@ export function Grid({ run, found }: { run: Run; found: FoundRows }) {
   const start = Math.max(0, Math.floor(sight.top / height) - AROUND);
   const end = Math.min(total, Math.ceil((sight.top + sight.height) / height) + AROUND);
   const key = JSON.stringify([run.path, filter.value]);
-  useEffect(() => {
-    found.need(start, end);
-  });
+  useEffect(() => found.need(start, end));
   useLayoutEffect(() => {
     setActive(0);
     holder.current?.scrollTo({ top: 0 });
   }, [key]);
-  useResize(holder, ({ scrollTop, clientHeight }) => {
-    setSight({ top: scrollTop, height: clientHeight });
-  });
+  useResize(holder, ({ scrollTop, clientHeight }) => setSight({ top: scrollTop, height: clientHeight }));
 
   const intoSight = (place: number): void => {
     const element = holder.current;

@@ -47,12 +47,8 @@ export function Line({ at, row, run, names, template, isActive, onChoose }: Line
               tabIndex={-1}
               checked={isSelected}
               aria-label={`Select row ${row.cells.id ?? row.place + 1}`}
-              onClick={(event) => {
-                event.stopPropagation();
-              }}
-              onChange={() => {
-                toggleSelected(row.place);
-              }}
+              onClick={(event) => event.stopPropagation()}
+              onChange={() => toggleSelected(row.place)}
             />
           </span>
           {names.map((name) => (

@@ -32,9 +32,7 @@ export function NoteEditor({ place }: { place: number }) {
         setDraft((typed) => (typed === text ? undefined : typed));
         announce("Kept", 0);
       },
-      (error: unknown) => {
-        setFailure(errorMessage(error));
-      },
+      (error: unknown) => setFailure(errorMessage(error)),
     );
   };
   const thumbs = [
@@ -53,9 +51,7 @@ export function NoteEditor({ place }: { place: number }) {
             aria-pressed={note?.thumb === thumb}
             aria-label={label}
             title={label}
-            onClick={() => {
-              save(note?.thumb === thumb ? null : thumb);
-            }}
+            onClick={() => save(note?.thumb === thumb ? null : thumb)}
           >
             <Icon name={icon} />
           </button>
@@ -67,12 +63,8 @@ export function NoteEditor({ place }: { place: number }) {
         placeholder="A note on this row"
         aria-label="A note on this row"
         value={text}
-        onInput={(event) => {
-          setDraft(event.currentTarget.value);
-        }}
-        onChange={() => {
-          save(note?.thumb ?? null);
-        }}
+        onInput={(event) => setDraft(event.currentTarget.value)}
+        onChange={() => save(note?.thumb ?? null)}
       />
       {failure === "" ? null : <p class="failure">{failure}</p>}
     </div>

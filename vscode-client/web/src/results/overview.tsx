@@ -122,9 +122,7 @@ function Totals({ run }: { run: Run }) {
                   type="button"
                   class="link"
                   aria-label={`Show the ${count(run.failed, "row")} that failed`}
-                  onClick={() => {
-                    showRows({ kind: "error" });
-                  }}
+                  onClick={() => showRows({ kind: "error" })}
                 >
                   {value}
                 </button>
@@ -175,13 +173,7 @@ function ByModel({ run }: { run: Run }) {
             {run.byModel.map(({ model, scores }) => (
               <tr key={model}>
                 <th scope="row">
-                  <button
-                    type="button"
-                    class="link"
-                    onClick={() => {
-                      showRows({ equal: { model } });
-                    }}
-                  >
+                  <button type="button" class="link" onClick={() => showRows({ equal: { model } })}>
                     {model}
                   </button>
                 </th>
@@ -209,9 +201,7 @@ function Distributions({ metrics }: { metrics: readonly Metric[] }) {
             metric={metric}
             onChoose={
               metric.kind === "discrete"
-                ? (label) => {
-                    showRows({ equal: { [metric.name]: label } });
-                  }
+                ? (label) => showRows({ equal: { [metric.name]: label } })
                 : undefined
             }
           />

@@ -88,12 +88,8 @@ function Block({ number, rows, found, need, runs, names }: BlockProperties) {
   useEffect(() => {
     if (isInSight && found === undefined) {
       // Nothing is needed while the reader only scrolls past.
-      const timer = setTimeout(() => {
-        need(number);
-      }, 60);
-      return () => {
-        clearTimeout(timer);
-      };
+      const timer = setTimeout(() => need(number), 60);
+      return () => clearTimeout(timer);
     }
     return undefined;
   }, [isInSight, found]);

@@ -26,38 +26,20 @@ export function panelSource(receive: (message: ToPage) => void): Source {
         host.post({ type: "export", run, name, filter, form });
       } else {
         host.ask<{ text: string }>("export", { run, filter, form }).then(
-          ({ text }) => {
-            download(text, `${name}-export.${form === "junit" ? "xml" : form}`);
-          },
-          (error: unknown) => {
-            receive({ type: "fail", message: errorMessage(error) });
-          },
+          ({ text }) => download(text, `${name}-export.${form === "junit" ? "xml" : form}`),
+          (error: unknown) => receive({ type: "fail", message: errorMessage(error) }),
         );
       }
     },
-    copy: (text, what) => {
-      host.copy(text, what);
-    },
+    copy: (text, what) => host.copy(text, what),
     live: {
-      choose: (run, against) => {
-        host.post({ type: "choose", run, against });
-      },
-      open: host.inEditor
-        ? (path) => {
-            host.post({ type: "open", path });
-          }
-        : undefined,
+      choose: (run, against) => host.post({ type: "choose", run, against }),
+      open: host.inEditor ? (path) => host.post({ type: "open", path }) : undefined,
       note: (run, place, thumb, text) => host.ask("note", { run, place, thumb, text }),
       numbers: (run, filter) => host.ask("numbers", { run, filter }),
-      runAgain: (prompt, again = {}) => {
-        host.post({ type: "runAgain", prompt, ...again });
-      },
-      confirm: (id, yes) => {
-        host.post({ type: "confirm", id, yes });
-      },
-      cancelRun: (id) => {
-        host.post({ type: "cancelRun", id });
-      },
+      runAgain: (prompt, again = {}) => host.post({ type: "runAgain", prompt, ...again }),
+      confirm: (id, yes) => host.post({ type: "confirm", id, yes }),
+      cancelRun: (id) => host.post({ type: "cancelRun", id }),
     },
   };
 }

@@ -28,12 +28,8 @@ export function Actions({ run, total }: { run: Run; total: number }) {
   const live = from?.live;
   const again = (its: Live, fresh: boolean): void => {
     its.numbers(run.path, rows).then(
-      (answer) => {
-        its.runAgain(run.prompt, { experiment: run.experiment, rows: answer.rows, fresh });
-      },
-      (error: unknown) => {
-        fail(errorMessage(error));
-      },
+      (answer) => its.runAgain(run.prompt, { experiment: run.experiment, rows: answer.rows, fresh }),
+      (error: unknown) => fail(errorMessage(error)),
     );
   };
   return (
@@ -45,9 +41,7 @@ export function Actions({ run, total }: { run: Run; total: number }) {
             id="rerun"
             disabled={chosen.length === 0 && total === 0}
             title="Runs the experiment on these rows only; cached answers are reused"
-            onClick={() => {
-              again(live, false);
-            }}
+            onClick={() => again(live, false)}
           >
             Run {rowCount} again
           </button>
@@ -56,9 +50,7 @@ export function Actions({ run, total }: { run: Run; total: number }) {
             id="rerun-fresh"
             disabled={chosen.length === 0 && total === 0}
             title="Asks the models again instead of using cached answers"
-            onClick={() => {
-              again(live, true);
-            }}
+            onClick={() => again(live, true)}
           >
             Fresh
           </button>

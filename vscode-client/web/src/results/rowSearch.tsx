@@ -11,18 +11,14 @@ const PAUSE_MILLISECONDS = 200;
 export function Search() {
   const { search = "" } = filter.value;
   const [query, setQuery] = useState(search);
-  useEffect(() => {
-    setQuery(search);
-  }, [search]);
+  useEffect(() => setQuery(search), [search]);
   useEffect(() => {
     const timer = setTimeout(() => {
       if (query !== (filter.value.search ?? "")) {
         setFilter({ search: query });
       }
     }, PAUSE_MILLISECONDS);
-    return () => {
-      clearTimeout(timer);
-    };
+    return () => clearTimeout(timer);
   }, [query]);
   return (
     <span class="search">
@@ -33,9 +29,7 @@ export function Search() {
         placeholder="Search rows"
         aria-label="Search rows"
         value={query}
-        onInput={(event) => {
-          setQuery(event.currentTarget.value);
-        }}
+        onInput={(event) => setQuery(event.currentTarget.value)}
       />
     </span>
   );

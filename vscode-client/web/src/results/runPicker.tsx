@@ -60,9 +60,7 @@ export function RunPicker() {
       placeholder="Find a run"
       search={(query) => searchItems(items(false), query)}
       isCurrent={({ key }) => key === run.value?.path}
-      onChoose={({ key }) => {
-        chooseRun(key);
-      }}
+      onChoose={({ key }) => chooseRun(key)}
     />
   );
 }
@@ -96,9 +94,7 @@ export function AgainstPicker() {
         )
       }
       isCurrent={({ key }) => others.some(({ path }) => path === key)}
-      onChoose={({ key }) => {
-        toggleAgainst(key);
-      }}
+      onChoose={({ key }) => toggleAgainst(key)}
     />
   );
 }

@@ -33,12 +33,7 @@ export function RunsInProgress() {
           </span>
           <progress value={share} aria-label={`Progress of ${experiment}`} />
           {canCancel ? (
-            <button
-              type="button"
-              onClick={() => {
-                live?.cancelRun(id);
-              }}
-            >
+            <button type="button" onClick={() => live?.cancelRun(id)}>
               Cancel
             </button>
           ) : null}
@@ -59,12 +54,7 @@ export function NotRun() {
         {isGoingOn ? "The results are shown here when the run has ended." : ""}
       </p>
       {isGoingOn ? null : (
-        <button
-          type="button"
-          onClick={() => {
-            source.value?.live?.runAgain(prompt);
-          }}
-        >
+        <button type="button" onClick={() => source.value?.live?.runAgain(prompt)}>
           Run it
         </button>
       )}
@@ -90,31 +80,14 @@ export function RunQuestion() {
     source.value?.live?.confirm(question.id, yes);
   };
   return (
-    <dialog
-      ref={dialog}
-      aria-labelledby="question"
-      onCancel={() => {
-        answer(false);
-      }}
-    >
+    <dialog ref={dialog} aria-labelledby="question" onCancel={() => answer(false)}>
       <h2 id="question">{question.title}</h2>
       <p>{question.message}</p>
       <div class="answers">
-        <button
-          type="button"
-          class="primary"
-          onClick={() => {
-            answer(true);
-          }}
-        >
+        <button type="button" class="primary" onClick={() => answer(true)}>
           Run
         </button>
-        <button
-          type="button"
-          onClick={() => {
-            answer(false);
-          }}
-        >
+        <button type="button" onClick={() => answer(false)}>
           Cancel
         </button>
       </div>

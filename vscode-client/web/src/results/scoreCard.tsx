@@ -54,13 +54,7 @@ export function ScoreCard({ metric }: { metric: Metric }) {
         {unscored === 0 ? (
           `${grouped(scored)} scored`
         ) : (
-          <button
-            type="button"
-            class="link"
-            onClick={() => {
-              showRows({ equal: { [name]: "" } });
-            }}
-          >
+          <button type="button" class="link" onClick={() => showRows({ equal: { [name]: "" } })}>
             {grouped(unscored)} without a score
           </button>
         )}

@@ -38,9 +38,7 @@ export function useIntersection(atFirst: boolean): Intersection {
       { root: document.getElementById("view"), rootMargin: MARGIN },
     );
     observer.observe(element);
-    return () => {
-      observer.disconnect();
-    };
+    return () => observer.disconnect();
   }, []);
   return { holder, ...state };
 }

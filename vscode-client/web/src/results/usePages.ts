@@ -66,9 +66,7 @@ export function usePages<Item>(
       },
     );
   };
-  useEffect(() => {
-    need(0);
-  }, [key, from]);
+  useEffect(() => need(0), [key, from]);
   return {
     total: mine.total,
     failure: mine.failure,

@@ -83,14 +83,10 @@ function Drawing({ summary, places, series, range, chosen, onChoose, axis: name 
   latest.current = { chosen, onChoose };
   const [theme, setTheme] = useState(0);
   useEffect(() => {
-    const observer = new MutationObserver(() => {
-      setTheme((number) => number + 1);
-    });
+    const observer = new MutationObserver(() => setTheme((number) => number + 1));
     observer.observe(document.body, { attributes: true, attributeFilter: ["class"] });
     observer.observe(document.documentElement, { attributes: true, attributeFilter: ["style"] });
-    return () => {
-      observer.disconnect();
-    };
+    return () => observer.disconnect();
   }, []);
   useLayoutEffect(() => {
     const element = holder.current;
@@ -163,28 +159,20 @@ function Drawing({ summary, places, series, range, chosen, onChoose, axis: name 
             }
           },
         ],
-        setCursor: [
-          (drawn) => {
-            setPointed(drawn.cursor.idx ?? undefined);
-          },
-        ],
+        setCursor: [(drawn) => setPointed(drawn.cursor.idx ?? undefined)],
       },
     };
     const data: uPlot.AlignedData = [places.map((_, at) => at), ...series.map(({ values }) => values)];
     const made = new uPlot(options, data, element);
     plot.current = made;
-    const size = new ResizeObserver(() => {
-      made.setSize({ width: element.clientWidth, height: HEIGHT });
-    });
+    const size = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
     size.observe(element);
     return () => {
       size.disconnect();
       made.destroy();
     };
   }, [JSON.stringify([places, series.map(({ values, label }) => [label, values]), range]), theme]);
-  useLayoutEffect(() => {
-    plot.current?.redraw();
-  }, [chosen]);
+  useLayoutEffect(() => plot.current?.redraw(), [chosen]);
   const [pointed, setPointed] = useState<number>();
   const place = pointed === undefined ? undefined : places[pointed];
   return (
@@ -235,13 +223,7 @@ function Numbers({ title, axis, places, series, tableOnly, chosen, onChoose, not
                 {onChoose === undefined ? (
                   grouped(place)
                 ) : (
-                  <button
-                    type="button"
-                    class="link"
-                    onClick={() => {
-                      onChoose(place);
-                    }}
-                  >
+                  <button type="button" class="link" onClick={() => onChoose(place)}>
                     {grouped(place)}
                   </button>
                 )}

@@ -28,9 +28,7 @@ export function Choice<Name extends string>({ label, names, current, onChoose }:
           role="radio"
           aria-checked={name === current}
           tabIndex={name === current ? 0 : -1}
-          onClick={() => {
-            onChoose(name);
-          }}
+          onClick={() => onChoose(name)}
         >
           {name}
         </button>

@@ -22,12 +22,8 @@ export function CopyButton({ what, label, id, onCopy }: Properties) {
     if (!isDone) {
       return undefined;
     }
-    const timer = setTimeout(() => {
-      setDone(false);
-    }, SHOWN_MILLISECONDS);
-    return () => {
-      clearTimeout(timer);
-    };
+    const timer = setTimeout(() => setDone(false), SHOWN_MILLISECONDS);
+    return () => clearTimeout(timer);
   }, [isDone]);
   return (
     <button

@@ -69,21 +69,13 @@ function isAnswer(message: { type: string }): message is Answer {
 type Link = Omit<Connection<unknown>, "ask" | "first">;
 
 function panelLink(panel: Panel, receive: (message: never) => void): Link {
-  window.addEventListener("message", (event: MessageEvent) => {
-    receive(event.data as never);
-  });
+  window.addEventListener("message", (event: MessageEvent) => receive(event.data as never));
   return {
     inEditor: true,
-    post: (message) => {
-      panel.postMessage(message);
-    },
-    copy: (text, what) => {
-      panel.postMessage({ type: "copy", text, what } satisfies Copy);
-    },
+    post: (message) => panel.postMessage(message),
+    copy: (text, what) => panel.postMessage({ type: "copy", text, what } satisfies Copy),
     state: panel.getState(),
-    save: (state) => {
-      panel.setState(state);
-    },
+    save: (state) => panel.setState(state),
   };
 }
 
@@ -112,12 +104,8 @@ function socketLink(receive: (message: never) => void, ended: () => void): Link 
         unsent.push(text);
       }
     },
-    copy: (text) => {
-      void navigator.clipboard.writeText(text);
-    },
+    copy: (text) => void navigator.clipboard.writeText(text),
     state: JSON.parse(sessionStorage.getItem(STATE_KEY) ?? "null") as unknown,
-    save: (state) => {
-      sessionStorage.setItem(STATE_KEY, JSON.stringify(state));
-    },
+    save: (state) => sessionStorage.setItem(STATE_KEY, JSON.stringify(state)),
   };
 }

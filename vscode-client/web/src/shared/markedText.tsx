@@ -37,9 +37,7 @@ export function MarkedText({ text, marks, class: name, onPoint, onPick }: Proper
             onPointerMove: (event: PointerEvent) => {
               onPoint(offsetAt(holder.current, event.clientX, event.clientY), event);
             },
-            onPointerLeave: (event: PointerEvent) => {
-              onPoint(undefined, event);
-            },
+            onPointerLeave: (event: PointerEvent) => onPoint(undefined, event),
           })}
       {...(onPick === undefined
         ? {}

@@ -55,9 +55,7 @@ export function Picker({ id, label, current, placeholder, search, isCurrent, onC
         class="field"
         aria-haspopup="listbox"
         aria-expanded={isOpen}
-        onClick={() => {
-          setOpen(!isOpen);
-        }}
+        onClick={() => setOpen(!isOpen)}
         onKeyDown={(event) => {
           if (event.key === "ArrowDown") {
             event.preventDefault();
@@ -134,18 +132,17 @@ function List({ label, placeholder, search, isCurrent, onChoose, onClose }: List
       },
     );
   };
-  useEffect(() => {
-    load(0);
-  }, [query]);
+  useEffect(() => load(0), [query]);
   useLayoutEffect(() => {
     if (holder.current !== null) {
       moveInside(holder.current);
     }
     input.current?.focus();
   }, []);
-  useLayoutEffect(() => {
-    document.getElementById(`${name}-${active}`)?.scrollIntoView({ block: "nearest" });
-  }, [active, items]);
+  useLayoutEffect(
+    () => document.getElementById(`${name}-${active}`)?.scrollIntoView({ block: "nearest" }),
+    [active, items],
+  );
   useEffect(() => {
     const outside = (event: PointerEvent): void => {
       if (holder.current?.parentElement?.contains(event.target as Node) !== true) {
@@ -153,9 +150,7 @@ function List({ label, placeholder, search, isCurrent, onChoose, onClose }: List
       }
     };
     document.addEventListener("pointerdown", outside);
-    return () => {
-      document.removeEventListener("pointerdown", outside);
-    };
+    return () => document.removeEventListener("pointerdown", outside);
   }, []);
 
   const go = (place: number): void => {
@@ -200,9 +195,7 @@ function List({ label, placeholder, search, isCurrent, onChoose, onClose }: List
           aria-activedescendant={items.length === 0 ? undefined : `${name}-${active}`}
           placeholder={placeholder}
           value={query}
-          onInput={(event) => {
-            setQuery(event.currentTarget.value);
-          }}
+          onInput={(event) => setQuery(event.currentTarget.value)}
           onKeyDown={pressed}
         />
       </div>
@@ -232,12 +225,8 @@ function List({ label, placeholder, search, isCurrent, onChoose, onClose }: List
               role="option"
               class={place === active ? "option active" : "option"}
               aria-selected={isCurrent(item)}
-              onPointerMove={() => {
-                setActive(place);
-              }}
-              onClick={() => {
-                onChoose(item);
-              }}
+              onPointerMove={() => setActive(place)}
+              onClick={() => onChoose(item)}
             >
               <bdi class="option-label">{item.label}</bdi>
               {item.detail === undefined ? null : <bdi class="option-detail">{item.detail}</bdi>}

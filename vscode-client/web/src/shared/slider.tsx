@@ -16,9 +16,7 @@ interface Properties {
 export function Slider({ id, label, value, end, isTried, onChange }: Properties) {
   // Preserves what is being typed when the page receives an update.
   const [draft, setDraft] = useState<string>();
-  useEffect(() => {
-    setDraft(undefined);
-  }, [value]);
+  useEffect(() => setDraft(undefined), [value]);
   const typed = (event: Event): void => {
     const { value: text } = event.currentTarget as HTMLInputElement;
     onChange(text === "" || !(Number(text) >= 1) ? undefined : Math.floor(Number(text)));
@@ -41,13 +39,9 @@ export function Slider({ id, label, value, end, isTried, onChange }: Properties)
         min="1"
         value={draft ?? value ?? ""}
         placeholder="none"
-        onInput={(event) => {
-          setDraft(event.currentTarget.value);
-        }}
+        onInput={(event) => setDraft(event.currentTarget.value)}
         onChange={typed}
-        onBlur={() => {
-          setDraft(undefined);
-        }}
+        onBlur={() => setDraft(undefined)}
       />
     </div>
   );

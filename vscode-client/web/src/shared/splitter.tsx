@@ -34,9 +34,7 @@ export function Splitter({ label, height, onResize }: Properties) {
           onResize(limited(window.innerHeight - event.clientY));
         }
       }}
-      onDblClick={() => {
-        onResize(undefined);
-      }}
+      onDblClick={() => onResize(undefined)}
       onKeyDown={(event) => {
         const direction = DIRECTIONS[event.key];
         if (direction !== undefined) {

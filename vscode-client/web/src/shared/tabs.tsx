@@ -50,9 +50,7 @@ export function Tabs<Name extends string>({ label, names, current, onChoose, con
           aria-controls={controls}
           tabIndex={name === current ? 0 : -1}
           title={`${name} (${place + 1})`}
-          onClick={() => {
-            onChoose(name);
-          }}
+          onClick={() => onChoose(name)}
         >
           {name}
         </button>

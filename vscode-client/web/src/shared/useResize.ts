@@ -11,12 +11,8 @@ export function useResize(
     if (element === null) {
       return undefined;
     }
-    const observer = new ResizeObserver(() => {
-      resized(element);
-    });
+    const observer = new ResizeObserver(() => resized(element));
     observer.observe(element);
-    return () => {
-      observer.disconnect();
-    };
+    return () => observer.disconnect();
   }, []);
 }

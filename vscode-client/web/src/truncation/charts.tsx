@@ -40,9 +40,7 @@ export function Steps({ found, cell }: { found: Lab; cell: Cell }) {
         { label: "cache restarts", color: "", values: cells.map(({ breaks }) => breaks), format: grouped },
       ]}
       chosen={cell.step}
-      onChoose={(step) => {
-        attempt({ step });
-      }}
+      onChoose={(step) => attempt({ step })}
       noteOf={(step) => (step === best ? "best" : step === found.step ? "now" : "")}
     />
   );
@@ -131,9 +129,7 @@ export function Limits({ found, cell }: { found: Lab; cell: Cell }) {
         },
       ]}
       chosen={cell.limit}
-      onChoose={(limit) => {
-        attempt({ limit });
-      }}
+      onChoose={(limit) => attempt({ limit })}
       noteOf={(limit) => (limit === found.limit ? "now" : "")}
     />
   );

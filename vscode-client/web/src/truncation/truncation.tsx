@@ -57,12 +57,7 @@ function Page() {
           {isStale.value ? (
             <p class="stale" role="status">
               The prompt has changed since.
-              <button
-                type="button"
-                onClick={() => {
-                  explore({});
-                }}
-              >
+              <button type="button" onClick={() => explore({})}>
                 Explore again
               </button>
             </p>
@@ -99,9 +94,7 @@ function Head({ found }: { found: Lab }) {
             <select
               id="input"
               value={found.input}
-              onChange={(event) => {
-                explore({ input: event.currentTarget.value });
-              }}
+              onChange={(event) => explore({ input: event.currentTarget.value })}
             >
               {found.inputs.map((name) => (
                 <option key={name}>{name}</option>
@@ -115,9 +108,7 @@ function Head({ found }: { found: Lab }) {
             id="cache"
             value={found.cache.name}
             title={found.cache.description}
-            onChange={(event) => {
-              explore({ cache: event.currentTarget.value });
-            }}
+            onChange={(event) => explore({ cache: event.currentTarget.value })}
           >
             {CACHES.map((name) => (
               <option key={name}>{name}</option>
@@ -154,12 +145,7 @@ function Advice({ found, cell }: { found: Lab; cell: Cell }) {
         ) : null}
         <span class="spacer" />
         {isBest || best?.step == null ? null : (
-          <button
-            type="button"
-            onClick={() => {
-              attempt({ step: best.step ?? cell.step });
-            }}
-          >
+          <button type="button" onClick={() => attempt({ step: best.step ?? cell.step })}>
             Show it
           </button>
         )}
@@ -208,24 +194,16 @@ function Steppers({ found, at }: { found: Lab; at: Tried }) {
         label="Limit"
         values={found.limits}
         value={at.limit}
-        onChange={(limit) => {
-          attempt({ limit });
-        }}
-        onType={(limit) => {
-          attemptFree({ limit });
-        }}
+        onChange={(limit) => attempt({ limit })}
+        onType={(limit) => attemptFree({ limit })}
       />
       <Stepper
         id="step"
         label="Step"
         values={stepsOf(found, at.limit)}
         value={at.step}
-        onChange={(step) => {
-          attempt({ step });
-        }}
-        onType={(step) => {
-          attemptFree({ step });
-        }}
+        onChange={(step) => attempt({ step })}
+        onType={(step) => attemptFree({ step })}
       />
       <Apply at={at} />
     </div>
@@ -271,9 +249,7 @@ function Stepper({ id, label, values, value, onChange, onType }: StepperProperti
         max={values.length - 1}
         value={values.indexOf(value)}
         aria-valuetext={count(value, "token")}
-        onInput={(event) => {
-          onChange(values[Number(event.currentTarget.value)] ?? value);
-        }}
+        onInput={(event) => onChange(values[Number(event.currentTarget.value)] ?? value)}
       />
       <input
         id={id}

@@ -69,27 +69,21 @@ it.each([
   ["model", "assistant"],
   ["function", "tool"],
   ["narrator", "other"],
-])("gives the role %s the color of %s", (role, color) => {
-  expect(colorOf(role)).toBe(color);
-});
+])("gives the role %s the color of %s", (role, color) => expect(colorOf(role)).toBe(color));
 
 it.each([
   ["a short text whole", "one\ntwo\n", 8],
   ["a long text up to the end of a line", "line\n".repeat(100), 24 * 5 - 1],
   ["a line that is too long by its characters", "x".repeat(10_000), 2400],
   ["nothing of nothing", "", 0],
-])("shows %s at first", (_what, text, length) => {
-  expect(shortLength(text)).toBe(length);
-});
+])("shows %s at first", (_what, text, length) => expect(shortLength(text)).toBe(length));
 
 it.each([
   [0, 25],
   [230, 300],
   [1000, 1500],
   [95_000, 150_000],
-])("lets the slider for %d tokens reach to %d", (tokens, end) => {
-  expect(sliderEnd(tokens)).toBe(end);
-});
+])("lets the slider for %d tokens reach to %d", (tokens, end) => expect(sliderEnd(tokens)).toBe(end));
 
 it("knows a part again when another one comes before it", () => {
   const [part] = RENDERING.parts;

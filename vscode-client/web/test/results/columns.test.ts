@@ -60,9 +60,7 @@ describe("columns", () => {
     [metric("match", "pass"), "fail", "fail"],
     [metric("match", "pass"), "", "none"],
     [metric("length", null), "3", "between"],
-  ])("says what a score means", (its, cell, verdict) => {
-    expect(verdictOf(its, cell)).toBe(verdict);
-  });
+  ])("says what a score means", (its, cell, verdict) => expect(verdictOf(its, cell)).toBe(verdict));
 
   it("shortens numbers alone", () => {
     expect(["0.123456", "1.0000", "12", "123456", "pass", ""].map(shortScore)).toEqual([
@@ -91,9 +89,7 @@ describe("words", () => {
     [duration(7300), "2 h 1 min"],
     [money(0.00012), "$0.00012"],
     [money(1.5), "$1.50"],
-  ])("writes %s", (written, expected) => {
-    expect(written).toBe(expected);
-  });
+  ])("writes %s", (written, expected) => expect(written).toBe(expected));
 });
 
 it.each([
@@ -103,6 +99,4 @@ it.each([
   ["5,", "row 5"],
   ["example 2", "example 2"],
   ['label == "a"', 'rows with label == "a"'],
-])("says which rows were chosen: %s", (chosen, words) => {
-  expect(chosenRows(chosen)).toBe(words);
-});
+])("says which rows were chosen: %s", (chosen, words) => expect(chosenRows(chosen)).toBe(words));

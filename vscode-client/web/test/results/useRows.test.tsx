@@ -36,9 +36,7 @@ it("does not answer a query with the rows of an earlier render", async () => {
     return null;
   }
   await mount(<Rows />);
-  await act(() => {
-    render(<Rows search="nothing" />, document.body);
-  });
+  await act(() => render(<Rows search="nothing" />, document.body));
   await expect.poll(() => rendered.at(-1)?.total).toBe(0);
   expect(queries).toEqual([{}, { search: "nothing" }]);
 });

@@ -43,9 +43,7 @@ it.each([
     { limit: 400, step: 100 },
   ],
   ["another limit with a step that was tried under it", { limit: 200, step: 60 }, { limit: 200, step: 50 }],
-])("shows %s", (_what, before, expected) => {
-  expect(firstTried(LAB, before)).toEqual(expected);
-});
+])("shows %s", (_what, before, expected) => expect(firstTried(LAB, before)).toEqual(expected));
 
 it("shows nothing where nothing was tried", () => {
   expect(firstTried({ ...LAB, limits: [], cells: [] })).toBeUndefined();
