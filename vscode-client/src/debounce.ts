@@ -7,25 +7,27 @@ import * as vscode from "vscode";
  * cancels a running one. If requests keep coming, `ask` runs after five times that delay.
  */
 export function debounce(
-  ask: (token: vscode.CancellationToken) => Promise<void>,
+  ask: (token: vscode.CancellationToken) => Promise<void> | void,
   settled: number,
 ): { request(): void; dispose(): void } {
   let timer: NodeJS.Timeout | undefined;
   let waitingSince: number | undefined;
   let running: vscode.CancellationTokenSource | undefined;
 
-  function begin(): void {
+  async function begin(): Promise<void> {
     timer = undefined;
     waitingSince = undefined;
     running?.cancel();
     const source = new vscode.CancellationTokenSource();
     running = source;
-    void ask(source.token).finally(() => {
+    try {
+      await ask(source.token);
+    } finally {
       source.dispose();
       if (running === source) {
         running = undefined;
       }
-    });
+    }
   }
 
   return {
@@ -33,7 +35,8 @@ export function debounce(
       const now = Date.now();
       waitingSince ??= now;
       clearTimeout(timer);
-      timer = setTimeout(begin, Math.max(0, Math.min(settled, waitingSince + 5 * settled - now)));
+      const pause = Math.max(0, Math.min(settled, waitingSince + 5 * settled - now));
+      timer = setTimeout(() => void begin(), pause);
     },
     dispose() {
       clearTimeout(timer);

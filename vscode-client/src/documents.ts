@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { PROMPTS } from "./files";
 import { anyPrompt, CANDIDATES, looksLikePrompt, SAVED_KEY, SETTINGS } from "./promptFiles";
 
 export const LANGUAGE = "yaml-jinja-prompt";
@@ -10,7 +11,7 @@ export const LANGUAGE = "yaml-jinja-prompt";
 export const DOCUMENTS = [
   { scheme: "file", language: LANGUAGE },
   { scheme: "untitled", language: LANGUAGE },
-  { scheme: "file", pattern: "**/*.{yml,yaml}.j2" },
+  { scheme: "file", pattern: PROMPTS },
   // Prompts and metrics saved by Ragas; the server ignores all other JSON.
   { scheme: "file", language: "json", pattern: "**/{prompts,metrics,english}/*.json" },
   { scheme: "file", language: "json", pattern: "**/*_english.json" },
@@ -41,7 +42,7 @@ export function isPrompt(document: vscode.TextDocument): boolean {
     (document.uri.scheme === "file" && NAME.test(document.uri.path)) ||
     (document.languageId === "json" &&
       vscode.languages.match(DOCUMENTS, document) > 0 &&
-      holdsSavedKey(document))
+      hasSavedKey(document))
   );
 }
 
@@ -67,7 +68,7 @@ export function isCheckedProgram(document: vscode.TextDocument): boolean {
   return document.languageId === "python" && CHECKED_IN_PYTHON.test(document.getText());
 }
 
-function holdsSavedKey(document: vscode.TextDocument): boolean {
+function hasSavedKey(document: vscode.TextDocument): boolean {
   return SAVED_KEY.test(document.getText(new vscode.Range(0, 0, LINES_WITH_KEYS, 0)));
 }
 
@@ -91,7 +92,7 @@ export async function promptToUse(): Promise<string | undefined> {
       return first;
     }
   }
-  const files = await vscode.workspace.findFiles("**/*.{yml,yaml}.j2", undefined, MAX_LISTED);
+  const files = await vscode.workspace.findFiles(PROMPTS, undefined, MAX_LISTED);
   if (files.length <= 1) {
     return files[0]?.toString();
   }
@@ -111,7 +112,7 @@ function promptsInTabs(): string[] {
 }
 
 export async function hasPrompts(): Promise<boolean> {
-  return (await vscode.workspace.findFiles("**/*.{yml,yaml}.j2", undefined, 1)).length > 0;
+  return (await vscode.workspace.findFiles(PROMPTS, undefined, 1)).length > 0;
 }
 
 const MAX_READ = 500;

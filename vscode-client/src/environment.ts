@@ -43,7 +43,7 @@ export class EnvironmentError extends Error {}
 
 /** Returns the interpreter of the environment with the bundled wheel, or undefined if it is not installed. */
 export async function installedPython(place: EnvironmentPlace): Promise<string | undefined> {
-  const environment = await environmentOf(await carriedWheel(place.wheels), place);
+  const environment = await environmentOf(await bundledWheel(place.wheels), place);
   return (await exists(markerOf(environment))) ? interpreterOf(environment) : undefined;
 }
 
@@ -53,7 +53,7 @@ export async function installedPython(place: EnvironmentPlace): Promise<string |
  * is written last; an incomplete one is created again.
  */
 export async function installServer(place: EnvironmentPlace, tools: EnvironmentTools): Promise<string> {
-  const wheel = await carriedWheel(place.wheels);
+  const wheel = await bundledWheel(place.wheels);
   const environment = await environmentOf(wheel, place);
   await fs.mkdir(place.storage, { recursive: true });
   const unlock = await lock(`${environment}.lock`, tools);
@@ -73,7 +73,7 @@ export async function installServer(place: EnvironmentPlace, tools: EnvironmentT
 
 /** Adds the embedded model to the existing environment. */
 export async function installModel(place: EnvironmentPlace, tools: EnvironmentTools): Promise<void> {
-  const environment = await environmentOf(await carriedWheel(place.wheels), place);
+  const environment = await environmentOf(await bundledWheel(place.wheels), place);
   const unlock = await lock(`${environment}.lock`, tools);
   try {
     tools.report("connecting to PyPI");
@@ -90,7 +90,7 @@ export function interpreterOf(environment: string): string {
     : path.join(environment, "bin", "python");
 }
 
-async function carriedWheel(folder: string): Promise<string> {
+async function bundledWheel(folder: string): Promise<string> {
   const names = await fs.readdir(folder).catch(() => [] as string[]);
   const wheel = names
     .filter((name) => name.endsWith(".whl"))

@@ -2,6 +2,8 @@
 
 import * as vscode from "vscode";
 
+import { exists } from "./files";
+
 /**
  * Suffixes of documents offered in the dialog; the server also reads other files if they are passed
  * explicitly.
@@ -114,10 +116,5 @@ async function nameProblem(name: string, place: vscode.Uri): Promise<string | un
   if (!/^[^\\:*?"<>|]+\.(csv|jsonl|json|parquet)$/i.test(name)) {
     return "A name that ends in .csv, .jsonl, .json or .parquet";
   }
-  try {
-    await vscode.workspace.fs.stat(vscode.Uri.joinPath(place, name));
-    return "The file already exists";
-  } catch {
-    return undefined;
-  }
+  return (await exists(vscode.Uri.joinPath(place, name))) ? "The file already exists" : undefined;
 }

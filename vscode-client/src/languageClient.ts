@@ -94,8 +94,8 @@ export function createClient(
 
 /** Declares a capability of the extension that other clients lack. */
 export function advertiseCapability(capabilities: ClientCapabilities, what: string): void {
-  const said = (capabilities.experimental ?? {}) as { promptls?: object };
-  capabilities.experimental = { ...said, promptls: { ...said.promptls, [what]: true } };
+  const declared = (capabilities.experimental ?? {}) as { promptls?: object };
+  capabilities.experimental = { ...declared, promptls: { ...declared.promptls, [what]: true } };
 }
 
 /**
@@ -145,7 +145,7 @@ function ownSettings(names: readonly string[]): Middleware {
   };
 }
 
-/** Inserts an end tag below the last line as a snippet: VS Code moves the cursor behind an edit at the cursor. */
+/** Inserts an end tag below the last line as a snippet: VS Code moves the cursor after an edit at the cursor. */
 const withEndTag: NonNullable<Middleware["provideOnTypeFormattingEdits"]> = async (
   ...[document, position, typed, options, token, next]
 ) => {

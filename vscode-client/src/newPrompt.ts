@@ -1,9 +1,11 @@
 /** `promptls.newPrompt`: a new prompt, alone or with the files of an experiment. */
 
 import { errorMessage } from "@promptls/web/shared/errorMessage";
+import type { NewPromptResult } from "@promptls/web/wire/commands";
 import * as vscode from "vscode";
 
 import type { Client } from "./client";
+import { exists } from "./files";
 
 interface Starter extends vscode.QuickPickItem {
   prompt: "parts" | "object" | "evaluation";
@@ -73,16 +75,16 @@ export async function newPrompt(client: Client): Promise<void> {
   const { prompt: kind, beside } = starter;
   const argument = { prompt: withoutEnding(typed), kind, beside };
   try {
-    const { files } = await client.execute<{ files: Record<string, string> }>("promptls.newPrompt", argument);
+    const { files } = await client.execute<NewPromptResult>("promptls.newPrompt", argument);
     const made = Object.entries(files).map(([path, text]) => ({
       uri: vscode.Uri.joinPath(place, path),
       text,
     }));
-    const there = await firstThere(made.map(({ uri }) => uri));
-    if (there !== undefined) {
-      throw new Error(
-        `there is a file ${vscode.workspace.asRelativePath(there)} already, and nothing was written`,
-      );
+    for (const { uri } of made) {
+      if (await exists(uri)) {
+        const path = vscode.workspace.asRelativePath(uri);
+        throw new Error(`the file ${path} already exists, and nothing was written`);
+      }
     }
     for (const { uri, text } of made) {
       await vscode.workspace.fs.writeFile(uri, Buffer.from(text, "utf8"));
@@ -107,20 +109,8 @@ async function nameProblem(name: string, place: vscode.Uri): Promise<string | un
   if (!/^[A-Za-z][\w-]*$/.test(name)) {
     return "Letters, digits, hyphens and underscores, with a letter first";
   }
-  const there = await firstThere([vscode.Uri.joinPath(place, `${name}.yml.j2`)]);
-  return there === undefined ? undefined : "A prompt with this name already exists";
-}
-
-async function firstThere(files: readonly vscode.Uri[]): Promise<vscode.Uri | undefined> {
-  for (const file of files) {
-    try {
-      await vscode.workspace.fs.stat(file);
-      return file;
-    } catch {
-      // The file does not exist, as expected.
-    }
-  }
-  return undefined;
+  const isTaken = await exists(vscode.Uri.joinPath(place, `${name}.yml.j2`));
+  return isTaken ? "A prompt with this name already exists" : undefined;
 }
 
 function withoutEnding(typed: string): string {

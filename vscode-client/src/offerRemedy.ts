@@ -34,10 +34,10 @@ export async function offerRemedy(
     return undefined;
   }
   const remedy = remedyOf(message);
-  const told = remedy?.kind === "key" ? remedy.problem : message;
+  const text = remedy?.kind === "key" ? remedy.problem : message;
   // VS Code truncates messages without buttons, and the remedy is at the end of the message.
   const answer = await vscode.window.showErrorMessage(
-    `promptls: ${told}`,
+    `promptls: ${text}`,
     ...(remedy === undefined ? [] : [remedy.button]),
     SHOW_LOG,
   );

@@ -252,14 +252,10 @@ export class ServerManager implements vscode.Disposable {
   }
 
   async #resolve(): Promise<ServerCommand | undefined> {
-    const settings = vscode.workspace.getConfiguration("promptls");
     const trusted = vscode.workspace.isTrusted;
     return resolveServer({
       trusted,
-      configuredPath:
-        (trusted
-          ? settings.get<string>("server.path")
-          : settings.inspect<string>("server.path")?.globalValue) ?? "",
+      configuredPath: trustedSetting("server.path") ?? "",
       selectedPython: trusted ? await selectedPython() : undefined,
       hasServer: async (python) => {
         const result = await runProcess(python, ["-c", "import promptls"], {
@@ -274,16 +270,11 @@ export class ServerManager implements vscode.Disposable {
 
   /** In Restricted Mode, this list contains no interpreter that the workspace could have chosen. */
   async #place(): Promise<EnvironmentPlace> {
-    const settings = vscode.workspace.getConfiguration("promptls");
-    const trusted = vscode.workspace.isTrusted;
-    const configured = trusted
-      ? settings.get<string>("server.python")
-      : settings.inspect<string>("server.python")?.globalValue;
-    const selected = trusted ? await selectedPython() : undefined;
+    const selected = vscode.workspace.isTrusted ? await selectedPython() : undefined;
     return {
       storage: this.#storage(),
       wheels: vscode.Uri.joinPath(this.#context.extensionUri, "wheel").fsPath,
-      pythons: [configured, selected, "python3", "python"].filter(
+      pythons: [trustedSetting("server.python"), selected, "python3", "python"].filter(
         (python) => python !== undefined && python !== "",
       ) as string[],
     };
@@ -336,6 +327,14 @@ async function startedAgain(client: LanguageClient | undefined): Promise<void> {
   if (client?.state === State.Starting) {
     await client.start().catch(() => undefined);
   }
+}
+
+/** Returns a setting; in Restricted Mode only the user's own value, because a workspace may contain another. */
+function trustedSetting(name: string): string | undefined {
+  const settings = vscode.workspace.getConfiguration("promptls");
+  return vscode.workspace.isTrusted
+    ? settings.get<string>(name)
+    : settings.inspect<string>(name)?.globalValue;
 }
 
 /** The names of the extension's settings, without `promptls.`. */

@@ -16,10 +16,10 @@ export async function setKey(keys: Keys, variable?: string): Promise<boolean> {
   if (name === undefined) {
     return false;
   }
-  const isKept = keys.names.includes(name);
+  const isSaved = keys.names.includes(name);
   const typed = await vscode.window.showInputBox({
     title: `Key in ${name}`,
-    prompt: isKept
+    prompt: isSaved
       ? "A new key replaces the old one; an empty input removes it."
       : "Stored in the editor's secret storage, and sent only with runs whose models need it.",
     password: true,
@@ -34,7 +34,7 @@ export async function setKey(keys: Keys, variable?: string): Promise<boolean> {
     void vscode.window.showInformationMessage(`promptls: saved ${name}. New runs will use it.`);
     return true;
   }
-  if (isKept) {
+  if (isSaved) {
     await keys.remove(name);
     void vscode.window.showInformationMessage(`promptls: the key in ${name} is removed.`);
   }

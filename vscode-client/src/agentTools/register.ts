@@ -6,6 +6,7 @@ import { errorMessage } from "@promptls/web/shared/errorMessage";
 import * as vscode from "vscode";
 
 import type { Client } from "../client";
+import { exists } from "../files";
 import { type Editor, type Input, isOnlyPlan, runArguments, type Tool, TOOLS } from "./tools";
 
 export function registerAgentTools(client: Client): vscode.Disposable {
@@ -95,13 +96,4 @@ async function runOf(name: string): Promise<string> {
     throw new Error(`there is no run ${name} in the workspace; check the name`);
   }
   return table.fsPath;
-}
-
-async function exists(uri: vscode.Uri): Promise<boolean> {
-  try {
-    await vscode.workspace.fs.stat(uri);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -57,7 +57,7 @@ export const TOOLS: Record<string, Tool> = {
     const found = (await Promise.all(targets.map((each) => execute<Found[]>("promptls.check", each)))).flat();
     const lines = found.map(
       ({ path, range: { start }, code, message }) =>
-        `${shown(path)}:${String(start.line + 1)}:${String(start.character + 1)} ${code}: ${message}`,
+        `${shown(path)}:${start.line + 1}:${start.character + 1} ${code}: ${message}`,
     );
     return lines.join("\n") || "no findings";
   },
@@ -77,9 +77,9 @@ export const TOOLS: Record<string, Tool> = {
         uri: await uriOf(path),
         model,
       });
-      const of = limit === null || limit <= 0 ? "" : ` of ${String(limit)}`;
-      const lines = parts.map(({ name, role, tokens }) => `  ${name} (${role}): ${String(tokens)}`);
-      return [`${path}: ${String(total)}${of} tokens (${encoding}) with ${sample}`, ...lines].join("\n");
+      const of = limit === null || limit <= 0 ? "" : ` of ${limit}`;
+      const lines = parts.map(({ name, role, tokens }) => `  ${name} (${role}): ${tokens}`);
+      return [`${path}: ${total}${of} tokens (${encoding}) with ${sample}`, ...lines].join("\n");
     });
     return (await Promise.all(counted)).join("\n") || "name the prompts in `paths`";
   },
@@ -154,7 +154,7 @@ function renderedText({ rendering, failure, sample }: PreviewResult): string {
   if (rendering === null) {
     return `the prompt does not render: ${failure?.message ?? "unknown error"}`;
   }
-  const heading = `${String(rendering.tokens)} tokens with ${sample?.name ?? "placeholder data"}`;
+  const heading = `${rendering.tokens} tokens with ${sample?.name ?? "placeholder data"}`;
   return [heading, ...partsOf(rendering).values()].join("\n\n");
 }
 

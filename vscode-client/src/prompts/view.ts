@@ -1,7 +1,5 @@
 /** The view in the activity bar: prompts of the workspace, their experiments and runs. */
 
-import * as path from "node:path";
-
 import { errorMessage } from "@promptls/web/shared/errorMessage";
 import type {
   ExperimentTestsResult,
@@ -13,10 +11,9 @@ import * as vscode from "vscode";
 
 import type { Client } from "../client";
 import { debounce } from "../debounce";
+import { folderOf, PROMPTS, RUNS, watchFiles } from "../files";
 
 const VIEW = "promptls.prompts";
-/** File names of prompts and of the manifests of runs. */
-const CHANGING = ["**/*.{yml,yaml}.j2", "**/experiments/*.json"];
 const PAUSE_MILLISECONDS = 500;
 const STATUS_ICONS: Record<ListedRun["status"], string> = {
   finished: "graph",
@@ -41,21 +38,12 @@ export class PromptsView implements vscode.TreeDataProvider<Node>, vscode.Dispos
   constructor(client: Client, log: vscode.LogOutputChannel) {
     this.#client = client;
     this.#log = log;
-    const refresh = debounce(() => {
-      this.#changed.fire(undefined);
-      return Promise.resolve();
-    }, PAUSE_MILLISECONDS);
+    const refresh = debounce(() => this.#changed.fire(undefined), PAUSE_MILLISECONDS);
     const soon = () => refresh.request();
-    const watchers = CHANGING.map((glob) => vscode.workspace.createFileSystemWatcher(glob));
     this.#subscriptions = vscode.Disposable.from(
       this.#changed,
       refresh,
-      ...watchers,
-      ...watchers.flatMap((watcher) => [
-        watcher.onDidCreate(soon),
-        watcher.onDidChange(soon),
-        watcher.onDidDelete(soon),
-      ]),
+      watchFiles([PROMPTS, RUNS], soon),
       client.onStarted(soon),
       vscode.window.createTreeView(VIEW, { treeDataProvider: this, showCollapseAll: true }),
       vscode.commands.registerCommand("promptls.refreshPrompts", soon),
@@ -112,8 +100,7 @@ function promptItem({ uri, experiments }: PromptTests): vscode.TreeItem {
     file,
     experiments.length > 0 ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None,
   );
-  const folder = path.posix.dirname(vscode.workspace.asRelativePath(file));
-  item.description = folder === "." ? "" : folder;
+  item.description = folderOf(file);
   item.iconPath = vscode.ThemeIcon.File;
   item.contextValue = "prompt";
   item.command = { command: "vscode.open", title: "Open", arguments: [file] };

@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 
 import type { Client } from "../client";
 import { debounce } from "../debounce";
+import { watchFiles } from "../files";
 
 /** Manifests of finished runs, and the store of running ones with its write-ahead log. */
 const FILES = "{*.json,.cache/results.sqlite*}";
@@ -26,10 +27,7 @@ export class RunsElsewhere implements vscode.Disposable {
   constructor(client: Client, onRunning: (runs: readonly RunningRun[]) => void, ended: () => void) {
     this.#client = client;
     this.#onRunning = onRunning;
-    this.#ended = debounce(async () => {
-      ended();
-      return Promise.resolve();
-    }, PAUSE_MILLISECONDS);
+    this.#ended = debounce(ended, PAUSE_MILLISECONDS);
   }
 
   /** Watches the folder of the requested runs instead of the previous one. */
@@ -79,16 +77,12 @@ export class RunsElsewhere implements vscode.Disposable {
     }
     this.#folder = folder;
     this.#watcher?.dispose();
-    const watcher = vscode.workspace.createFileSystemWatcher(
-      new vscode.RelativePattern(vscode.Uri.file(folder), FILES),
-    );
-    const changed = ({ path }: vscode.Uri): void => {
+    const files = new vscode.RelativePattern(vscode.Uri.file(folder), FILES);
+    this.#watcher = watchFiles([files], ({ path }) => {
       this.#look.request();
       if (path.endsWith(".json")) {
         this.#ended.request();
       }
-    };
-    const events = [watcher.onDidCreate, watcher.onDidChange, watcher.onDidDelete];
-    this.#watcher = vscode.Disposable.from(watcher, ...events.map((event) => event(changed)));
+    });
   }
 }

@@ -4,13 +4,12 @@ import { errorMessage } from "@promptls/web/shared/errorMessage";
 import * as vscode from "vscode";
 
 import type { Client } from "../client";
+import { debounce } from "../debounce";
+import { PROMPTS, RUNS, watchFiles } from "../files";
 import { KnownResults } from "./results";
 import { TestRuns } from "./runs";
 import { TestTree } from "./tree";
 
-/** Manifests of finished runs; no other folders have that name. */
-const RUNS = "**/experiments/*.json";
-const PROMPTS = "**/*.{yml,yaml}.j2";
 const PAUSE_MILLISECONDS = 500;
 
 /**
@@ -22,8 +21,7 @@ export class ExperimentTests implements vscode.Disposable {
   readonly #log: vscode.LogOutputChannel;
   readonly #tree: TestTree;
   readonly #runs: TestRuns;
-  readonly #subscriptions: { dispose(): unknown }[] = [];
-  #pause: NodeJS.Timeout | undefined;
+  readonly #subscriptions: vscode.Disposable;
 
   constructor(client: Client, log: vscode.LogOutputChannel) {
     this.#client = client;
@@ -42,16 +40,17 @@ export class ExperimentTests implements vscode.Disposable {
       (request, token) => testRuns.run(request, token),
       true,
     );
-    const finished = vscode.workspace.createFileSystemWatcher(RUNS);
-    const prompts = vscode.workspace.createFileSystemWatcher(PROMPTS);
-    const soon = () => this.#soon();
-    this.#subscriptions.push(
+    // Runs of this window show their own results.
+    const refresh = debounce(async () => {
+      if (this.#isIdle) {
+        await this.#logged(tree.refresh().then(() => this.#showVisible()));
+      }
+    }, PAUSE_MILLISECONDS);
+    const soon = () => refresh.request();
+    this.#subscriptions = vscode.Disposable.from(
       controller,
-      finished,
-      prompts,
-      ...[finished.onDidCreate, prompts.onDidCreate, prompts.onDidChange, prompts.onDidDelete].map((event) =>
-        event(soon),
-      ),
+      refresh,
+      watchFiles([PROMPTS, RUNS], soon),
       client.onStarted(soon),
       vscode.window.onDidChangeVisibleTextEditors(() => {
         if (this.#isIdle) {
@@ -60,26 +59,12 @@ export class ExperimentTests implements vscode.Disposable {
       }),
     );
     if (client.isRunning) {
-      this.#soon();
+      soon();
     }
   }
 
   dispose(): void {
-    clearTimeout(this.#pause);
-    vscode.Disposable.from(...this.#subscriptions).dispose();
-  }
-
-  /**
-   * Refreshes after a pause, because files often change several at once; runs of this window show their own
-   * results.
-   */
-  #soon(): void {
-    clearTimeout(this.#pause);
-    this.#pause = setTimeout(() => {
-      if (this.#isIdle) {
-        void this.#logged(this.#tree.refresh().then(() => this.#showVisible()));
-      }
-    }, PAUSE_MILLISECONDS);
+    this.#subscriptions.dispose();
   }
 
   get #isIdle(): boolean {

@@ -27,7 +27,7 @@ export function idOf(data: TestData): string {
     case "experiment":
       return `experiment ${data.experiment}`;
     default:
-      return `${data.kind} ${String(data.number)}`;
+      return `${data.kind} ${data.number}`;
   }
 }
 
@@ -82,7 +82,7 @@ export function requestedRuns(
       examples.push({
         uri,
         experiment,
-        rows: `example ${String(number)}`,
+        rows: `example ${number}`,
         numbers: new Set([number]),
         examples: true,
       });
@@ -114,7 +114,7 @@ export function rangesOf(numbers: Iterable<number>): string {
       ranges.push([number, number]);
     }
   }
-  return `${ranges.map(([low, high]) => (low === high ? String(low) : `${String(low)}-${String(high)}`)).join(",")},`;
+  return `${ranges.map(([low, high]) => (low === high ? low : `${low}-${high}`)).join(",")},`;
 }
 
 /** Returns the duration of a verdict in milliseconds. */

@@ -67,10 +67,7 @@ export class KnownResults {
 /** Returns the verdicts of the last runs, by test id. */
 function verdictsById(found: ExperimentRows): [string, RowVerdict][] {
   return [
-    ...found.exampleVerdicts.map((verdict): [string, RowVerdict] => [
-      `example ${String(verdict.number)}`,
-      verdict,
-    ]),
-    ...found.verdicts.map((verdict): [string, RowVerdict] => [`row ${String(verdict.number)}`, verdict]),
+    ...found.exampleVerdicts.map((verdict): [string, RowVerdict] => [`example ${verdict.number}`, verdict]),
+    ...found.verdicts.map((verdict): [string, RowVerdict] => [`row ${verdict.number}`, verdict]),
   ];
 }

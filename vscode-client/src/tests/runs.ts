@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 
 import { errorMessage } from "@promptls/web/shared/errorMessage";
-import type { ExperimentRows, RowVerdict, RunResult } from "@promptls/web/wire/commands";
+import type { ExperimentRows, RowVerdict, RowVerdictsResult, RunResult } from "@promptls/web/wire/commands";
 import * as vscode from "vscode";
 
 import type { Client } from "../client";
@@ -84,7 +84,7 @@ export class TestRuns {
       );
       run.appendOutput(`${result.message}\r\n`);
       if (result.run !== "") {
-        const { verdicts } = await this.#client.execute<{ verdicts: RowVerdict[] }>("promptls.rowVerdicts", {
+        const { verdicts } = await this.#client.execute<RowVerdictsResult>("promptls.rowVerdicts", {
           run: result.run,
         });
         progress.take(verdicts);

@@ -1,12 +1,12 @@
 /** The tree of tests: prompt files, their experiments, and the rows and examples of these. */
 
-import * as path from "node:path";
-
 import { errorMessage } from "@promptls/web/shared/errorMessage";
-import type { ExperimentRows, PromptTests } from "@promptls/web/wire/commands";
+import { baseName, count } from "@promptls/web/shared/format";
+import type { ExperimentRows, ExperimentTestsResult, PromptTests } from "@promptls/web/wire/commands";
 import * as vscode from "vscode";
 
 import type { Client } from "../client";
+import { folderOf } from "../files";
 import { idOf, sortTextOf, type TestData } from "./items";
 import type { KnownResults } from "./results";
 
@@ -68,10 +68,7 @@ export class TestTree {
   }
 
   async list(): Promise<void> {
-    const { prompts } = await this.#client.execute<{ prompts: PromptTests[] }>(
-      "promptls.experimentTests",
-      {},
-    );
+    const { prompts } = await this.#client.execute<ExperimentTestsResult>("promptls.experimentTests", {});
     this.#prompts.clear();
     for (const prompt of prompts) {
       this.#prompts.set(prompt.uri, prompt);
@@ -81,7 +78,7 @@ export class TestTree {
       const item = this.#item(
         this.#controller.items,
         { kind: "prompt", uri: prompt.uri },
-        path.posix.basename(uri.path),
+        baseName(prompt.uri),
         uri,
       );
       item.description = folderOf(uri);
@@ -120,7 +117,7 @@ export class TestTree {
         this.#placed(
           item,
           { kind: "example", uri, experiment, number },
-          `example ${String(number)}: ${label}`,
+          `example ${number}: ${label}`,
           prompt,
           line,
         ),
@@ -130,7 +127,7 @@ export class TestTree {
       );
       item.children.replace([...examples, ...rows]);
       item.error = undefined;
-      item.description = found.more ? `the first ${found.rows.length.toLocaleString("en-US")} rows` : "";
+      item.description = found.more ? `the first ${count(found.rows.length, "row")}` : "";
       this.#resolved.add(item);
       this.#results.showNew(this.#controller, item, found);
     } catch (error) {
@@ -190,10 +187,4 @@ export class TestTree {
     }
     return item;
   }
-}
-
-/** Returns the folder below the workspace's, if several files have the same name. */
-function folderOf(uri: vscode.Uri): string {
-  const folder = path.posix.dirname(vscode.workspace.asRelativePath(uri));
-  return folder === "." ? "" : folder;
 }

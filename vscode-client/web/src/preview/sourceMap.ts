@@ -93,8 +93,8 @@ export function segmentAt(segments: readonly Segment[], offset: number): Segment
 /** How close the cursor is to the origin of a segment. */
 enum Nearness {
   Elsewhere,
-  /** Directly behind it. */
-  Behind,
+  /** Directly after it. */
+  After,
   /** On the line on which it begins, if nothing else is at the cursor. */
   OnLine,
   Within,
@@ -103,7 +103,7 @@ enum Nearness {
 /** Returns all rendered ranges that were made from the template text at the cursor. */
 export function placesAt(parts: readonly Part[], files: readonly string[], cursor: Cursor): Place[] {
   let found: (Place & { size: number })[] = [];
-  let nearest = Nearness.Behind;
+  let nearest = Nearness.After;
   for (const part of parts) {
     for (const segment of segmentsOf(part)) {
       const near = files[segment.file] === cursor.uri ? nearness(segment, cursor) : Nearness.Elsewhere;
@@ -134,7 +134,7 @@ function nearness({ range: { start, end } }: Segment, { line, character }: Curso
   if (line === start.line) {
     return Nearness.OnLine;
   }
-  return line === end.line && character === end.character ? Nearness.Behind : Nearness.Elsewhere;
+  return line === end.line && character === end.character ? Nearness.After : Nearness.Elsewhere;
 }
 
 /** Returns the line at the cursor if the text was copied verbatim. */

@@ -30,7 +30,7 @@ export function NoteEditor({ place }: { place: number }) {
         setFailure("");
         // Text that was typed meanwhile stays.
         setDraft((typed) => (typed === text ? undefined : typed));
-        announce("Kept", 0);
+        announce("Saved", 0);
       },
       (error: unknown) => setFailure(errorMessage(error)),
     );

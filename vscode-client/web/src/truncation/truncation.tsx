@@ -160,8 +160,8 @@ function Advice({ found, cell }: { found: Lab; cell: Cell }) {
       <p>{best?.reason ?? found.advice}</p>
       {found.unstable === null ? null : (
         <p>
-          The beginning changes in the part “<bdi>{found.unstable.part}</bdi>”, behind{" "}
-          {count(found.unstable.tokens, "token")}: no step helps the text after it.
+          The beginning changes in the part “<bdi>{found.unstable.part}</bdi>”, after{" "}
+          {count(found.unstable.tokens, "token")}: no step helps the following text.
         </p>
       )}
       <dl class="figures" aria-label={`Limit ${cell.limit}, step ${cell.step}`}>
