@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -196,15 +197,39 @@ async def test_the_signature_of_a_call_shows_the_argument_being_written(editor: 
 async def test_a_samples_file_is_completed_with_the_inputs_of_its_prompt(
     editor: Editor, samples: str, labels: set[str]
 ) -> None:
-    header = (
-        "{#---\ninput_keys:\n  text: {type: string}\n  tone: {enum: [dry, kind]}\nsamples: short.yml\n---#}\n"
-    )
-    editor.open("a.yml.j2", f"{header}- name: a\n  content: '{{{{ text }}}} {{{{ tone }}}}'\n")
-    uri = editor.open("short.yml", samples.replace("|", ""))
-    place = types.Position(samples.count("\n"), len(samples.rpartition("\n")[2]) - 1)
+    items = await _complete_samples(editor, "short.yml", samples)
 
+    assert {item.label for item in items} == labels
+
+
+@pytest.mark.parametrize(
+    ("samples", "texts"),
+    [
+        ('{\n  "one": {"|"}}', {'"text"', '"tone"'}),
+        ('{"one": {"text": "Hello",\n  |}}', {'"tone"'}),
+        ('{"one": {"text": "Hello",\n  "t|": "dry"}}', {'"tone"'}),
+        ('{"one": {"tone": "|"}}', {'"dry"', '"kind"'}),
+        ('{"text": "Hello",\n"|"}', {'"tone"'}),
+        ('{"one": {"text": "Hello"},\n"|"}', set()),
+    ],
+)
+async def test_a_samples_file_in_json_is_completed_with_quotes(
+    editor: Editor, samples: str, texts: set[str]
+) -> None:
+    items = await _complete_samples(editor, "short.json", samples)
+
+    assert {item.filter_text for item in items} == texts
+
+
+async def _complete_samples(editor: Editor, name: str, samples: str) -> Sequence[types.CompletionItem]:
+    inputs = "input_keys:\n  text: {type: string}\n  tone: {enum: [dry, kind]}"
+    header = f"{{#---\n{inputs}\nsamples: {name}\n---#}}\n"
+    editor.open("a.yml.j2", f"{header}- name: a\n  content: '{{{{ text }}}} {{{{ tone }}}}'\n")
+    uri = editor.open(name, samples.replace("|", ""))
+    before = samples.partition("|")[0]
+    place = types.Position(before.count("\n"), len(before.rpartition("\n")[2]))
     found = await editor.client.text_document_completion_async(
         types.CompletionParams(types.TextDocumentIdentifier(uri), place)
     )
-
-    assert {item.label for item in getattr(found, "items", ())} == labels
+    items: Sequence[types.CompletionItem] = getattr(found, "items", ())
+    return items

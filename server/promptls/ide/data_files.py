@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from promptls.datasets.dataset_files import SUFFIXES
-from promptls.ide.completion.items import CompletionItem, CompletionList, Request, placed
+from promptls.ide.completion.in_json import json_place, key_item, value_item
+from promptls.ide.completion.items import CompletionItem, CompletionList, Request, made, placed
 from promptls.ide.completion.members import declared_inputs, read_inputs
 from promptls.ide.completion.yaml_keys import key_items, named_keys
 from promptls.ide.completion.yaml_values import value_items
@@ -19,11 +20,12 @@ from promptls.lint.rules.header.data_for_inputs import invalid_sample
 from promptls.lint.rules.header.example_values import invalid_example_output
 from promptls.lint.runner import check
 from promptls.semantic.kind import Kind
-from promptls.syntax.yaml.expected import ITEM, yaml_place
+from promptls.syntax.yaml.expected import ITEM, YamlPlace, yaml_place
 from promptls.text.positions import Span
 from promptls.workspace.snapshot import Snapshot
 
 DATA_SUFFIXES: Final = frozenset({".json", ".yml", ".yaml", *SUFFIXES})
+_SOURCE: Final = "sample"
 _RULES: Final = frozenset(
     rule.name for rule in (invalid_sample, invalid_example_output, unknown_dataset, missing_dataset_column)
 )
@@ -49,13 +51,36 @@ def findings_in_data(snapshot: Snapshot, path: str) -> tuple[Finding, ...] | Non
 
 
 def complete_sample(snapshot: Snapshot, path: str, offset: int) -> CompletionList | None:
-    """Return the completions in a samples file in YAML: the inputs of the prompts that name it."""
+    """Return the completions in a samples file: the inputs of the prompts that name it, and their values."""
     sample = snapshot.template(path)
-    text = sample.source.text if sample is not None else ""
-    place = yaml_place(text, offset)
-    if sample is None or place is None or place.what == "text":
+    if sample is None:
         return None
-    items: list[CompletionItem] = []
+    text = sample.source.text
+    if path.lower().endswith(".json"):
+        return _complete_json(snapshot, path, text, offset)
+    place = yaml_place(text, offset)
+    if place is None or place.what == "text":
+        return None
+    request = Request(snapshot, path, sample, Kind.OTHER, offset)
+    return placed(request, _items(snapshot, path, place), place.word, 0, _SOURCE, place.path)
+
+
+def _complete_json(snapshot: Snapshot, path: str, text: str, offset: int) -> CompletionList | None:
+    place = json_place(text, offset)
+    if place is None:
+        return None
+    what: Literal["key", "value"] = "key" if place.is_key else "value"
+    found = _items(snapshot, path, YamlPlace(what, place.path, place.word, frozenset(place.keys)))
+    items = (
+        key_item(place, item.label, item.rank, item.detail, item.kind)
+        if place.is_key
+        else value_item(place, item)
+        for item in found
+    )
+    return made(items, Span(place.word.start, offset), place.word, _SOURCE, place.path)
+
+
+def _items(snapshot: Snapshot, path: str, place: YamlPlace) -> Iterator[CompletionItem]:
     for prompt in _prompts_with_data(snapshot, path):
         template = snapshot.template(prompt)
         if template is None:
@@ -69,13 +94,11 @@ def complete_sample(snapshot: Snapshot, path: str, offset: int) -> CompletionLis
             continue
         below = place._replace(path=("examples", ITEM, *inside))
         if place.what == "value":
-            items += value_items(request, below.path, in_header=True)
+            yield from value_items(request, below.path, in_header=True)
         elif inside:
-            items += key_items(request, below, in_header=True)
+            yield from key_items(request, below, in_header=True)
         else:
-            items += named_keys(place, dict.fromkeys(sorted(names), "input"), "field", 10)
-    request = Request(snapshot, path, sample, Kind.OTHER, offset)
-    return placed(request, items, place.word, 0, "sample", place.path)
+            yield from named_keys(place, dict.fromkeys(sorted(names), "input"), "field", 10)
 
 
 def _prompts_with_data(snapshot: Snapshot, path: str) -> Iterator[str]:

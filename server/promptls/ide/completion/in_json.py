@@ -12,7 +12,7 @@ from promptls.dialects.ragas.prompt_object import PROMPT_KEYS
 from promptls.dialects.ragas.saved_prompt import SIMPLE_TYPES, form_of
 from promptls.dialects.ragas.saved_prompt_checks import METRIC_TYPES
 from promptls.dialects.ragas.saved_prompt_keys import saved_keys
-from promptls.ide.completion.items import CompletionItem, CompletionList, Request, made
+from promptls.ide.completion.items import CompletionItem, CompletionList, ItemKind, Request, made
 from promptls.ide.completion.yaml_values import value_items
 from promptls.ide.hover.markdown import fact_text
 from promptls.ide.key_facts import keys_at
@@ -185,13 +185,16 @@ def _keys(request: Request, place: JsonPlace) -> Iterator[CompletionItem]:
         if fact.name not in place.keys:
             detail = f"{fact.describe_type}, required" if fact.required else fact.describe_type
             rank = (10 if fact.required else 30) + index
-            yield _key(place, fact.name, rank, detail, "property", _value_form(fact.describe_type))
+            yield key_item(place, fact.name, rank, detail, "property", _value_form(fact.describe_type))
     for index, (name, detail) in enumerate(_own_keys(request, place.path).items()):
         if name not in place.keys:
-            yield _key(place, name, 10 + index, detail, "field", "$0")
+            yield key_item(place, name, 10 + index, detail, "field")
 
 
-def _key(place: JsonPlace, name: str, rank: int, detail: str, kind: Any, value: str) -> CompletionItem:
+def key_item(
+    place: JsonPlace, name: str, rank: int, detail: str, kind: ItemKind, value: str = "$0"
+) -> CompletionItem:
+    """Return the item of a key, with the form of its value unless the key has one."""
     text, snippet = f'"{name}"', ""
     if not place.has_colon:
         text += ": "
@@ -252,6 +255,10 @@ def _values(request: Request, place: JsonPlace) -> Iterator[CompletionItem]:
         )
     else:
         items = value_items(request, place.path, in_header=False)
-    for item in items:
-        text = f'"{item.label}"'
-        yield replace(item, text=text, snippet="", filter_text=text if place.is_quoted else "")
+    return (value_item(place, item) for item in items)
+
+
+def value_item(place: JsonPlace, item: CompletionItem) -> CompletionItem:
+    """Return the item of a value as a text in quotes."""
+    text = f'"{item.label}"'
+    return replace(item, text=text, snippet="", filter_text=text if place.is_quoted else "")

@@ -53,7 +53,8 @@ def completion(
     path = path_of(uri)
     is_settings = is_settings_file(path)
     # JSON text is usually invalid while it is being edited.
-    may_ask = is_settings or path.lower().endswith(".json") or has_prompt_name(path) or not is_file(path)
+    is_json = path.lower().endswith(".json")
+    may_ask = is_settings or is_json or has_prompt_name(path) or not is_file(path)
     is_sample = path in auxiliary and path.lower().endswith((".yml", ".yaml"))
     if context.kind(path) is Kind.OTHER and not may_ask and not is_sample:
         return None
@@ -75,6 +76,8 @@ def completion(
         found = None if trigger else complete_sample(snapshot, path, offset)
     else:
         found = complete(snapshot, path, offset, renderings.latest(path), trigger)
+        if found is None and is_json and trigger in {"", '"'}:
+            found = complete_sample(snapshot, path, offset)
     if found is None:
         return None
     data = {"uri": uri, "source": found.source, "path": list(found.path), "offset": offset}
