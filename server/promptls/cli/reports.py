@@ -20,7 +20,7 @@ from promptls.lint.rule import sort_findings
 from promptls.security.files import read_text
 from promptls.text.errors import FilePlace
 from promptls.text.escape import annotation_message, annotation_property, for_terminal_line
-from promptls.text.format import junit_text, plural, xml_text
+from promptls.text.format import junit_text, plural, upper_first, xml_text
 from promptls.text.positions import Span, line_column, line_end, line_starts
 
 if TYPE_CHECKING:
@@ -387,7 +387,7 @@ def _all(file: CheckedFile) -> tuple[Finding, ...]:
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
-    summary = f"{rule.summary[:1].upper()}{rule.summary[1:].rstrip('.')}."
+    summary = f"{upper_first(rule.summary).rstrip('.')}."
     return {
         "id": rule.name,
         "name": "".join(word.capitalize() for word in rule.name.split("-")),

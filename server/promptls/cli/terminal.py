@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO, TypeAlias
 from promptls.cli.safe_stream import SafeStream, style_text
 from promptls.text.errors import FilePlace
 from promptls.text.escape import for_json_output, for_terminal_line
+from promptls.text.format import lower_first
 
 if TYPE_CHECKING:
     from promptls.rendering.outcome import RenderFailure
@@ -114,7 +115,7 @@ def print_failure(failure: RenderFailure, path: str) -> None:
     """Print why a prompt does not render, with the rendered lines if there are any."""
     message = failure.message.rstrip(".")
     if message.partition(" ")[0][1:].islower():  # an ordinary word, unlike `YAML` or `KeyError:`
-        message = message[:1].lower() + message[1:]
+        message = lower_first(message)
     error(message, FilePlace(failure.path or path, failure.line))
     if failure.excerpt:
         print(f"\n  what Jinja made there:\n{indent_text(failure.excerpt.rstrip())}", file=sys.stderr)

@@ -38,7 +38,7 @@ from promptls.models.providers import Price, cost_of, is_paid, price_of
 from promptls.models.ray_cluster import RayCluster, RayModel, connected_cluster
 from promptls.models.retrying import RateLimiter
 from promptls.semantic.types.schemas import RUN_SECONDS, SchemaCheck
-from promptls.text.format import plural
+from promptls.text.format import lower_first, plural
 
 
 class Continued(NamedTuple):
@@ -171,7 +171,7 @@ def _no_json(answer: str, error: ValueError) -> str:
     if place == 0:
         return f"no JSON: the answer begins with “{text[:40]}”"
     reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-    return f"no JSON: {reason[:1].lower()}{reason[1:]} at character {place + 1}"
+    return f"no JSON: {lower_first(reason)} at character {place + 1}"
 
 
 class Scored(NamedTuple):

@@ -16,6 +16,7 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.types.assignability import describe_clause, given_value, is_needed
 from promptls.semantic.types.shape import Clause, Need, Shape, fails_for_null
 from promptls.text.errors import UserError
+from promptls.text.format import upper_first
 from promptls.workspace.contract import NeededInput, inputs_of
 from promptls.workspace.snapshot import Snapshot
 
@@ -358,7 +359,7 @@ def _split(joined: str) -> list[str]:
 
 def class_name(text: str) -> str:
     """Return a class name derived from a text: `support_triage` gives `SupportTriage`."""
-    made = "".join(word[:1].upper() + word[1:] for word in _WORDS.findall(text))
+    made = "".join(upper_first(word) for word in _WORDS.findall(text))
     return made if made and not made[0].isdigit() else f"Prompt{made}"
 
 

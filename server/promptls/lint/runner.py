@@ -19,6 +19,7 @@ from promptls.syntax.chunk import EditStep, Memo
 from promptls.syntax.facts import Changes, summary
 from promptls.syntax.language import Host
 from promptls.text.filenames import is_json_file
+from promptls.text.format import upper_first
 from promptls.text.positions import Span
 from promptls.text.steps import Steps, finish
 from promptls.workspace.disk import has_prompt_name
@@ -104,7 +105,7 @@ def explained(snapshot: Snapshot, path: str, failure: RenderFailure) -> RenderFa
         replaced = [source.slice(edit.span) for fix in finding.fixes[:1] for edit in fix.edits]
         is_here = source.line_column(finding.span.start).line == failure.line
         if is_here and any(text and text in failure.message for text in replaced):
-            message = f"{finding.message[:1].upper()}{finding.message[1:]}"
+            message = upper_first(finding.message)
             suggestion = "" if message.endswith("?") else f". {finding.fixes[0].title}."
             return replace(failure, message=message + suggestion)
     return failure

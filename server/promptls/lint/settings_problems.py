@@ -25,6 +25,7 @@ from promptls.models.model_names import PROVIDERS, provider_shadowed_by, shadowi
 from promptls.security.files import current_scope, is_file, is_folder
 from promptls.settings.valid_part import MAX_PROBLEMS
 from promptls.text.errors import FilePlace
+from promptls.text.format import lower_first
 from promptls.text.suggest import did_you_mean, is_close, is_typo
 from promptls.workspace.settings import ProjectFile, SettingsProblem, place_of_setting, place_order
 
@@ -83,7 +84,7 @@ def _unknown_encoding(project: ProjectFile) -> Iterator[SettingsProblem]:
         explanation = str(error)
         yield SettingsProblem(
             place_of_setting(project, ("encoding",)),
-            f"`encoding`: {explanation[:1].lower()}{explanation[1:]}",
+            f"`encoding`: {lower_first(explanation)}",
         )
 
 

@@ -55,7 +55,7 @@ from promptls.syntax.python_places import (
     parameters,
     text_of,
 )
-from promptls.text.format import in_code
+from promptls.text.format import in_code, lower_first
 from promptls.text.positions import Span
 from promptls.text.suggest import is_typo, nearest, only_typo
 from promptls.tokens import UnknownEncodingError, encoding_name
@@ -246,7 +246,7 @@ def _of_load(program: Program, call: ast.Call) -> Iterator[Finding]:
             encoding_name(name)
         except UnknownEncodingError as error:
             reason = str(error).partition(". ")[0]
-            yield Finding(program.span(node), f"{reason[:1].lower()}{reason[1:]}")
+            yield Finding(program.span(node), lower_first(reason))
     yield from large_step(program, arguments(call))
     if call.args:
         yield from _path(program, call.args[0])

@@ -24,7 +24,7 @@ from promptls.programs.program import (
     unknown_arguments,
 )
 from promptls.syntax.python_places import Function, argument, dict_items, text_of
-from promptls.text.format import in_code
+from promptls.text.format import in_code, lower_first
 from promptls.text.suggest import is_typo, nearest
 
 _PROMPT_CLASSES: Final = frozenset({"FewShotPydanticPrompt", "ImageTextPrompt", "PydanticPrompt"})
@@ -237,7 +237,7 @@ def _mismatch(annotation: ast.expr | None, node: ast.expr) -> str:
         case ast.Dict():
             value = {}
     error = None if declared is None or value is None else type_error(declared, value)
-    return "" if error is None else f"{error['msg'][:1].lower()}{error['msg'][1:]}"
+    return "" if error is None else lower_first(error["msg"])
 
 
 def _pair(

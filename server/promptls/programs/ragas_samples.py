@@ -19,7 +19,7 @@ from promptls.syntax.python_places import (
     parameter_names,
     text_of,
 )
-from promptls.text.format import in_code
+from promptls.text.format import in_code, lower_first
 from promptls.text.suggest import nearest
 from promptls.workspace.python_scopes import own_nodes, returned_values
 
@@ -227,7 +227,7 @@ class _Samples:
         for step in error["loc"]:
             if isinstance(step, int) and isinstance(place, ast.List) and step < len(place.elts):
                 place = place.elts[step]
-        reason = f"{error['msg'][:1].lower()}{error['msg'][1:]}"
+        reason = lower_first(error["msg"])
         if key == "user_input" and name == "MultiTurnSample":
             reason = "each item is a `HumanMessage`, `AIMessage` or `ToolMessage`"
         yield Finding(self._program.span(place), f"`{key}` of `{name}`: {reason}")

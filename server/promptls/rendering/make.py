@@ -50,6 +50,7 @@ from promptls.semantic.kind import Kind
 from promptls.semantic.template import Template
 from promptls.settings.header import Header
 from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.format import upper_first
 from promptls.tokens.tokenizer_files import is_tokenizer_file, resolve_encoding
 from promptls.truncation.prefix_cache import CACHES
 from promptls.workspace.contract import functions_path, included_part_names, inputs_of
@@ -265,7 +266,7 @@ def at_syntax_error(snapshot: Snapshot, failure: RenderFailure) -> RenderFailure
     if template is None or first is None:
         return failure
     line = template.source.line_column(first.span.start).line
-    return replace(failure, message=f"{first.message[:1].upper()}{first.message[1:]}.", line=line)
+    return replace(failure, message=f"{upper_first(first.message)}.", line=line)
 
 
 async def weigh(

@@ -42,6 +42,7 @@ from promptls.syntax.jinja.nodes import Conditional, Expression, Name, Operation
 from promptls.syntax.jinja.problems import expressions_in, statement_of
 from promptls.syntax.yaml.compose import compose
 from promptls.text.errors import FilePlace, UsageError, UserError
+from promptls.text.format import lower_first
 from promptls.text.positions import Span, line_column, line_starts
 from promptls.text.suggest import did_you_mean
 from promptls.workspace.contract import NeededInput, inputs_of
@@ -533,7 +534,7 @@ def samples_in(file: Path) -> Any:
         ) from error
     except json.JSONDecodeError as error:
         place = FilePlace(file, error.lineno - 1, error.colno - 1)
-        raise UserError(_invalid(f"{error.msg[:1].lower()}{error.msg[1:]}"), place) from error
+        raise UserError(_invalid(lower_first(error.msg)), place) from error
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise UserError(_invalid(str(error).splitlines()[0]), FilePlace(file)) from error
 

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from promptls.settings.valid_part import Invalid
+from promptls.text.format import lower_first
 from promptls.text.suggest import did_you_mean
 
 Path: TypeAlias = tuple[int | str, ...]
@@ -55,7 +56,7 @@ def wrong_value_message(found: Invalid, key: str, said: str) -> str:
     """Return the message about an invalid value; `said` describes a value that is present and wrong."""
     if found.kind == "missing":
         return f"`{key}` is missing"
-    return f"{said}: {found.message[:1].lower()}{found.message[1:]}"
+    return f"{said}: {lower_first(found.message)}"
 
 
 def first_without_name(invalid: tuple[Invalid, ...], model: type[BaseModel]) -> dict[Path, str]:

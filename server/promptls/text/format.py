@@ -26,6 +26,16 @@ def in_dollars(amount: float) -> str:
     return f"${amount:,.{decimals}f}"
 
 
+def lower_first(text: str) -> str:
+    """Return the text with a lower-case letter first, such as a sentence for use after a colon."""
+    return f"{text[:1].lower()}{text[1:]}"
+
+
+def upper_first(text: str) -> str:
+    """Return the text with a capital letter first."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 _WORDS: Final = reprlib.Repr()
 _WORDS.maxstring = _WORDS.maxother = 60
 _WORDS.maxdict = _WORDS.maxlist = _WORDS.maxtuple = 4

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from promptls.dialects.prompt_poet.prompt_parts import NO_LIMIT
-from promptls.text.format import plural
+from promptls.text.format import lower_first, plural
 from promptls.truncation.lab_report import BestJson, CellJson, ChatJson, PieceJson, TurnsJson, UnstableJson
 from promptls.truncation.prefix_cache import Chat, Piece, PrefixCache, SharedTokens, may_go
 from promptls.truncation.simulation import Simulation, simulate
@@ -334,7 +334,7 @@ def _advice(best: Sequence[Best], trials: Mapping[int, Sequence[Trial]], present
     if not useful:
         return best[0].reason
     chosen = max(useful, key=lambda each: best_trial(trials[each.limit]).score)
-    return f"Under a limit of {chosen.limit:,} tokens: {chosen.reason[0].lower()}{chosen.reason[1:]}"
+    return f"Under a limit of {chosen.limit:,} tokens: {lower_first(chosen.reason)}"
 
 
 def _unstable(chat: Chat, shared_tokens: SharedTokens) -> UnstableJson | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from promptls.dialects.prompt_poet import vocabulary
 from promptls.dialects.prompt_poet.failures import PromptPoetError
-from promptls.text.format import in_code, shorten
+from promptls.text.format import in_code, lower_first, shorten
 from promptls.text.suggest import nearest
 
 
@@ -40,7 +40,7 @@ def _build_sections(item: Mapping[Any, Any], markers: vocabulary.Markers) -> tup
         )
     if "content" in item:
         raise PromptPoetError("parts", f"{part} has both `content` and `sections`: keep one of them.")
-    places = [f"Section {index} of {part[0].lower()}{part[1:]}" for index in range(len(raw))]
+    places = [f"Section {index} of {lower_first(part)}" for index in range(len(raw))]
     for where, section in zip(places, raw, strict=True):
         if not isinstance(section, dict):
             raise PromptPoetError("parts", f"{where} is not a mapping: give it `name` and `content`.")

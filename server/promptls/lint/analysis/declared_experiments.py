@@ -15,7 +15,7 @@ from promptls.semantic.template import Template
 from promptls.settings.header import ExperimentKey
 from promptls.syntax.yaml.nodes import Mapping as MappingNode
 from promptls.text.errors import FilePlace
-from promptls.text.format import in_code
+from promptls.text.format import in_code, lower_first
 from promptls.text.positions import Span, line_end, line_starts
 from promptls.text.suggest import is_close, nearest
 from promptls.workspace.python_functions import functions_in
@@ -187,7 +187,7 @@ def _wrong_values(metric: NamedMetric) -> Iterator[WrongOption]:
                 accepted.validate_python(value)
         except ValidationError as failure:
             reason = failure.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-            reason = f"{reason[:1].lower()}{reason[1:]}"
+            reason = lower_first(reason)
             yield WrongOption(name, f"`{metric.use}` refuses this `{name}`: {reason}", None, below=False)
 
 

@@ -180,6 +180,7 @@ from promptls.semantic.header import CLOSING, OPENING, HeaderProblem
 from promptls.semantic.kind import Kind, top_keys
 from promptls.semantic.names.scopes import INJECTED
 from promptls.syntax.yaml.nodes import Mapping, Node, key_text, scalar_text
+from promptls.text.format import lower_first
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
 from promptls.workspace.contract import functions_path, needs_of
@@ -297,7 +298,7 @@ def _unknown_encoding(file: File) -> Iterator[Finding]:
         encoding_name(name)
     except UnknownEncodingError as error:
         fix = Fix.change_to(span, error.nearest)
-        yield Finding(span, f"tokens cannot be counted: {str(error)[:1].lower()}{str(error)[1:]}", (fix,))
+        yield Finding(span, f"tokens cannot be counted: {lower_first(str(error))}", (fix,))
 
 
 def _large_step(file: File) -> Iterator[Finding]:

@@ -126,6 +126,7 @@ from promptls.semantic.object_data import holds_printed
 from promptls.semantic.types.schemas import SchemaCheck, schema_fault
 from promptls.syntax.yaml.nodes import Node, key_text, nearest_node_at
 from promptls.text.errors import FilePlace, parse_json, trailing_comma
+from promptls.text.format import lower_first
 from promptls.text.positions import Span
 from promptls.text.suggest import did_you_mean
 
@@ -437,5 +438,5 @@ def _reason(error: ValueError) -> str:
         comma = trailing_comma(error)
         if comma is not None:
             return f"a comma after the last entry at character {comma}"
-        return f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos}"
+        return f"{lower_first(error.msg)} at character {error.pos}"
     return str(error)

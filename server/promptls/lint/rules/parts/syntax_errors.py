@@ -126,6 +126,7 @@ from promptls.syntax.problem import SyntaxProblem
 from promptls.syntax.source import Source
 from promptls.text.errors import trailing_comma
 from promptls.text.filenames import is_json_file
+from promptls.text.format import lower_first
 from promptls.text.positions import Span
 
 _MAX_TRIED: Final = 30_000
@@ -264,7 +265,7 @@ def _finding(text: str, error: json.JSONDecodeError) -> Finding:
         fix = Fix("Add a comma", (Edit.insert(end, ","),), preferred=True)
         return Finding(Span(max(end - 1, 0), end), "a comma is missing after this entry", (fix,))
     span = Span(min(offset, len(text)), min(offset + 1, len(text)))
-    return Finding(span, f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}")
+    return Finding(span, f"this is not JSON: {lower_first(error.msg)}")
 
 
 def _wants_key(text: str, offset: int) -> bool:

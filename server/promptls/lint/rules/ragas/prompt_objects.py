@@ -174,6 +174,7 @@ from promptls.syntax.yaml.nodes import (
     scalar_text,
     scalars_below,
 )
+from promptls.text.format import lower_first
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, nearest
 
@@ -203,7 +204,7 @@ def _place(template: Template, root: Mapping, problem: ObjectProblem) -> Finding
     """Return the finding for a problem; None if Jinja may print what is missing."""
     message = problem.message.removesuffix(".")
     if not message.startswith("Ragas"):
-        message = message[0].lower() + message[1:]
+        message = lower_first(message)
     node: Node = root
     entry = None
     for step in problem.path:
