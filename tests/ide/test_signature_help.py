@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.callables import SignatureHelp, signature_help
+from promptls.ide.signature_help import SignatureHelp, signature_help
 from promptls.workspace.workspace import Workspace
 from support.fixture import opened, parse
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from promptls.ide.callables import signature_help
 from promptls.ide.completion import CompletionList, complete
 from promptls.ide.completion.documentation import documentation
+from promptls.ide.signature_help import signature_help
 from promptls.workspace.snapshot import Snapshot
 from promptls.workspace.workspace import Workspace
 from support.accepting import accepted, filled

@@ -13,7 +13,7 @@ from glob import escape
 from pathlib import Path
 from typing import Final
 
-from promptls.security.files import reading_within, restrict_reading, scope_of
+from promptls.security.files import absolute_path, reading_within, restrict_reading, scope_of
 from promptls.security.trust import covers_home
 from promptls.security.written_files import replace_file
 from promptls.semantic.kind import Kind
@@ -74,7 +74,7 @@ def choose(arguments: Sequence[str], *, all_kinds: bool = False) -> ChosenFiles:
 
 def choose_text(word: str, text: str) -> ChosenFiles:
     """Return the single file at `word`, which need not exist, with `text` in place of its content on disk."""
-    path = Path(os.path.abspath(word))  # noqa: PTH100 - as in `existing`
+    path = absolute_path(word)
     if not word or path.is_dir():
         raise UsageError(
             "this is not the name of a file", FilePlace(path), "name a prompt file, which need not exist"
@@ -94,7 +94,7 @@ def choose_one(word: str) -> tuple[ChosenFiles, str]:
 
 def existing(word: str) -> Path:
     """Return the absolute path of the file or folder `word`; raises UsageError if it cannot be read."""
-    path = Path(os.path.abspath(word))  # noqa: PTH100 - removes `..`, but does not resolve links
+    path = absolute_path(word)
     if word and path.is_symlink() and not path.exists():
         problem = f"this link leads to no file: it names {path.readlink()}"
         raise UsageError(problem, FilePlace(path), "correct the link")
@@ -222,7 +222,7 @@ def rewrite(path: str, before: str, after: str) -> None:
     with replace_file(target) as stream:
         stream.write(after)
     target.chmod(stat.S_IMODE(state.st_mode))
-    # Commands that were killed have left temporary files after.
+    # Commands that were killed have left temporary files.
     for each in target.parent.glob(f".{escape(target.name)}-????????"):
         with contextlib.suppress(OSError):
             if time.time() - each.stat().st_mtime > _LEFTOVER_SECONDS:

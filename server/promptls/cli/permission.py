@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
-import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from promptls.cli.arguments import dollars, whole_number
 from promptls.cli.terminal import shown_path
-from promptls.security.files import ANYWHERE, FileScope, reading_within, restrict_reading, scope_of
+from promptls.security.files import (
+    ANYWHERE,
+    FileScope,
+    absolute_path,
+    reading_within,
+    restrict_reading,
+    scope_of,
+)
 from promptls.security.processes import IMPORT_FOLDER
 from promptls.security.trust import FolderCode, KeyGrant, TrustStore, covers_home, printable
 from promptls.text.errors import UsageError, UserError
@@ -60,7 +66,7 @@ def _paths_in(arguments: argparse.Namespace) -> Iterator[Path]:
     for value in vars(arguments).values():
         for each in value if isinstance(value, list) else [value]:
             if isinstance(each, str | Path):
-                path = Path(os.path.abspath(each))  # noqa: PTH100 - links stay
+                path = absolute_path(each)
                 with contextlib.suppress(OSError, ValueError):  # for arguments that are invalid as file names
                     if path.exists():
                         yield path
@@ -99,7 +105,7 @@ def require_trust(folders: Iterable[str | Path], code_of: Callable[[], FolderCod
     """Ensure that all folders are trusted; on a terminal, ask the user once about undecided ones.
 
     `code_of` returns the code in them that the command would run. If there is none and the user has decided
-    nothing, the command goes on without trust, and reads only what is inside the folders. Raises UsageError
+    nothing, the command continues without trust, and reads only what is inside the folders. Raises UsageError
     for a folder that is not trusted, and UserError if the decisions cannot be read.
     """
     store = TrustStore()

@@ -162,12 +162,17 @@ def restrict_reading(scope: Scope) -> None:
     _scope.set(scope)
 
 
+def absolute_path(path: str | Path) -> Path:
+    """Return the absolute path without `..`; links are not followed, and no file is accessed."""
+    return Path(os.path.abspath(path))  # noqa: PTH100 - `Path.resolve` follows links
+
+
 def join_path(folder: AnyPath, name: AnyPath) -> Path:
     """Return the absolute path, without `..`, of the file `name` relative to a folder.
 
     Unlike `Path.resolve`, it accesses no files, since a name may refer to a foreign server.
     """
-    return Path(os.path.abspath(os.path.join(folder, name)))  # noqa: PTH100, PTH118 - `Path.resolve` accesses files
+    return absolute_path(os.path.join(folder, name))  # noqa: PTH118 - as it is written
 
 
 def open_bytes(path: AnyPath) -> BinaryIO:

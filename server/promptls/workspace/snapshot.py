@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from promptls.facts import Question, Reads, note, question, recording, repeatable, unrecorded
-from promptls.security.files import ANYWHERE, FileScope, Stamp, is_file, scope_of, stamp_of
+from promptls.security.files import ANYWHERE, FileScope, Stamp, absolute_path, is_file, scope_of, stamp_of
 from promptls.semantic.kind import Kind, chosen_kind
 from promptls.semantic.names.mentions import TemplateReference
 from promptls.semantic.names.template_names import leading_references
@@ -430,5 +429,5 @@ _scope_of = lru_cache(maxsize=16)(scope_of)
 
 @lru_cache(maxsize=1024)
 def _is_below(path: str, roots: tuple[str, ...]) -> bool:
-    file = Path(os.path.abspath(path))  # noqa: PTH100 - removes `..` without following links
+    file = absolute_path(path)
     return any(file.is_relative_to(root) for root in roots)

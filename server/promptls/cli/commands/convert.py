@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
 from promptls.cli.safe_stream import write_document
 from promptls.cli.terminal import print_json, printed_path, shown_path
+from promptls.security.files import absolute_path
 from promptls.text.errors import FilePlace, UsageError, UserError
 from promptls.text.filenames import pack_file, unpack_file
 from promptls.workspace.configuration_files import ConfigurationFiles
@@ -137,7 +137,7 @@ def _write(text: str, arguments: argparse.Namespace) -> Path | None:
 
     if arguments.output == "-" or (arguments.output is None and arguments.file == "-"):
         return None
-    path = Path(os.path.abspath(arguments.output)) if arguments.output else _beside(arguments)  # noqa: PTH100 - links stay
+    path = absolute_path(arguments.output) if arguments.output else _beside(arguments)
     if path.exists() and not arguments.force:
         raise UsageError(
             "the file already exists and was not overwritten",
@@ -155,7 +155,7 @@ def _beside(arguments: argparse.Namespace) -> Path:
     """Return a file name beside the source: its name with the new extension, plus the format on a clash."""
     from promptls.convert.formats import JSON_TARGETS
 
-    source = Path(os.path.abspath(arguments.file))  # noqa: PTH100 - as above
+    source = absolute_path(arguments.file)
     stem = source.name.split(".")[0] or "prompt"
     ending = ".json" if arguments.target in JSON_TARGETS else _ENDING
     path = source.with_name(stem + ending)

@@ -137,7 +137,7 @@ def _print(runs: list[RunSummary]) -> None:
     print(table(columns, [_row(run, metrics) for run in runs]))
     stopped = next((run for run in runs if run.status == "stopped"), None)
     if stopped is not None:
-        print(paint(f"\ngo on with one that stopped: promptls run --resume {stopped.name}", "dim"))
+        print(paint(f"\nresume one that stopped: promptls run --resume {stopped.name}", "dim"))
 
 
 def _row(run: RunSummary, metrics: list[str]) -> TableRow:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from pathlib import Path
 
 from promptls.cli.terminal import print_json, printed_path, shown_path
 from promptls.ide.new_prompt import BESIDE, KINDS, Beside, new_prompt
+from promptls.security.files import absolute_path
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.filenames import file_name_problem
 
@@ -51,7 +51,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Write the files; raises UsageError, and writes nothing, if one already exists."""
     from promptls.security.written_files import replace_file
 
-    path = Path(os.path.abspath(arguments.name))  # noqa: PTH100 - does not resolve links
+    path = absolute_path(arguments.name)
     name = _ENDING.sub("", arguments.name.replace(os.sep, "/").rpartition("/")[2])
     problem = file_name_problem(name)
     if problem is not None or not _NAME.fullmatch(name):

@@ -376,11 +376,8 @@ async def _run_leave_one_out(request: RunRequest, arguments: argparse.Namespace)
             print(_leave_one_out_heading(left), flush=True)
         if arguments.dry_run:
             return None
-        question = None if arguments.yes else left.planned.question
-        if question is not None and not (permission.can_ask() and permission.agrees(question)):
-            raise UsageError(
-                question.removesuffix(" Run it?"), remedy="pass `--yes` to run it, or run less: `--rows 20`"
-            )
+        if not arguments.yes:
+            permission.ask_before_spending([left.planned])
         with shown_progress(quiet=arguments.json) as notify:
             finished = await run_left_out(left, notify)
     report = dict(finished.manifest)

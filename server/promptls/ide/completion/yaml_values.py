@@ -195,9 +195,7 @@ def evaluation_items(request: Request, path: tuple[str, ...]) -> Iterator[Comple
     elif path == ("inferencer", "type"):
         yield from table_items(vocabulary.INFERENCERS)
         yield from table_items(sorted(vocabulary.MORE_INFERENCERS), 40)
-    elif (path[:1] == ("meta_template",) and path[-1:] == ("role",)) or (
-        path[:1] == ("meta_template",) and path[-1:] == ("api_role",)
-    ):
+    elif path[:1] == ("meta_template",) and path[-1] in {"role", "api_role"}:
         yield from table_items(vocabulary.DIALOGUE_ROLES)
     elif path[:1] in {("ice_template",), ("prompt_template",)}:
         if path[1:] == ("type",):

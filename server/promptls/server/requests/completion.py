@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from lsprotocol import types
 
-from promptls.ide.callables import signature_help as help_at
 from promptls.ide.completion import CompletionItem, CompletionList, complete
 from promptls.ide.completion.documentation import documentation
 from promptls.ide.data_files import complete_sample
 from promptls.ide.settings_file import complete_settings
+from promptls.ide.signature_help import signature_help as help_at
 from promptls.semantic.kind import Kind
 from promptls.server.context import Context
 from promptls.server.state.auxiliary_documents import AuxiliaryDocuments
