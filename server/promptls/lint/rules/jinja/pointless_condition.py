@@ -16,7 +16,9 @@ Reports
 - a text that occurs twice in a list after `in` or in the keys of a mapping;
 - as a hint, a filter such as `trim` or `tojson` that is applied to its own result;
 - a `default` after a filter that always returns a text or a list, as in `name | trim | default("you")`;
-- a variable that is printed where its own condition `not name` says that it is empty.
+- a variable or attribute that is printed or looped over where its own condition says that it is empty, as in
+  `{% if not notes %}{{ notes }}{% endif %}`, and as a hint, in the `else` of `{% if notes %}`;
+- a comparison in place of the test and the value that `selectattr` takes.
 
 ## Why is this bad?
 
@@ -61,10 +63,11 @@ from promptls.lint.rule import (
     each_chunk,
     rule,
 )
+from promptls.semantic.branches import OpenBlock
 from promptls.semantic.names.template_names import placed_statement_at
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import chunks_with, summary, union
-from promptls.syntax.jinja.blocks import block_tags, loose_tags
+from promptls.syntax.jinja.blocks import block_tags, chunk_blocks, loose_tags
 from promptls.syntax.jinja.file_blocks import FileBlock, blocks_across, blocks_inside
 from promptls.syntax.jinja.nodes import (
     Attribute,
@@ -109,28 +112,35 @@ def _in_blocks(chunk: Chunk) -> Iterator[Finding]:
 
 
 @chunk_fact
-def _printed(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
-    """Return the variables that tags print as they are or through a filter."""
-    read = [
-        (_read_plainly(node), tag.span.start)
-        for tag in chunk.tags
-        if tag.kind == "output"
-        for node in tag_tree(tag).statement.expressions
-    ]
-    return tuple((node.name, node.span.shifted(start)) for node, start in read if node is not None)
+def _printed(chunk: Chunk) -> tuple[_Read, ...]:
+    """Return the variables and attributes that tags print, as they are or through a filter, or loop over."""
+    found: list[_Read] = []
+    for tag in chunk.tags:
+        statement = tag_tree(tag).statement if tag.kind in {"output", "statement"} else None
+        if statement is None or statement.keyword not in {"output", "for"}:
+            continue
+        for node in statement.expressions[:1]:
+            value, root = _read_plainly(node), _root(_read_plainly(node))
+            if value is not None and root is not None:
+                span, start = value.span.shifted(tag.span.start), tag.span.start
+                found.append(_Read(chunk.slice(span), span, root.span.shifted(start), tag.kind == "output"))
+    return tuple(found)
 
 
-_printed_names: Final = summary(lambda chunk: frozenset(name for name, _ in _printed(chunk)), union)
-_denied_names: Final = summary(
-    lambda chunk: frozenset(
-        name
-        for tag in block_tags(chunk)
-        if tag.keyword == "if"
-        and (name := _denied(tag_tree(chunk.tags[tag.place]).statement.first)) is not None
-    ),
-    union,
-)
-"""The variables that a condition says to be empty."""
+_printed_names: Final = summary(lambda chunk: frozenset(each.text for each in _printed(chunk)), union)
+
+
+def _empty_in_branches(chunk: Chunk) -> Iterator[str]:
+    for place in (each.place for each in block_tags(chunk) if each.keyword == "if"):
+        tag = chunk.tags[place]
+        test = tag_tree(tag).statement.first
+        for node in (_denied(test), _affirmed(test)):
+            if node is not None:
+                yield tag.text[node.span.start : node.span.end]
+
+
+_denied_names: Final = summary(lambda chunk: frozenset(_empty_in_branches(chunk)), union)
+"""The variables and attributes that are empty if a condition is true, or if it is false."""
 
 
 def _printed_empty(file: File) -> Iterator[Finding]:
@@ -138,42 +148,100 @@ def _printed_empty(file: File) -> Iterator[Finding]:
     suspicious = _denied_names(file.chunks) & _printed_names(file.chunks)
     found: dict[Span, Finding] = {}
     for located in chunks_with(file.chunks, _printed_names, suspicious):
-        for name, place in _printed(located.chunk):
-            span = place.shifted(located.start)
-            reference = file.template.names.reference_at(span) if name in suspicious else None
-            if reference is None or reference.binding is not None:
+        for each in _printed(located.chunk):
+            if each.text not in suspicious:
                 continue
+            reference = file.template.names.reference_at(each.root.shifted(located.start))
+            binding = reference.binding if reference is not None else None
+            if reference is None or (binding is not None and binding.kind != "for"):
+                continue
+            span = each.span.shifted(located.start)
             for block in file.template.branches.at(span.start):
                 placed = placed_statement_at(file.template, block.opening) if block.keyword == "if" else None
-                if placed is None or block.branch or _denied(placed[0].first) != name:
+                if placed is None or (binding is not None and binding.span.start > block.opening):
+                    continue
+                test = placed[0].first
+                empty = _affirmed(test) if block.branch else _denied(test)
+                if empty is None or file.template.source.slice(empty.span.shifted(placed[1])) != each.text:
                     continue
                 condition = placed[0].expressions[0].span.shifted(placed[1])
-                related = RelatedInformation(file.path, span, "it is printed here")
-                message = f"where this is true, `{name}` is empty, but the block prints it"
-                found.setdefault(condition, Finding(condition, message, related=(related,)))
+                action, done = ("prints", "printed") if each.is_printed else ("loops over", "looped over")
+                related = RelatedInformation(file.path, span, f"it is {done} here")
+                where = "false" if block.branch else "true"
+                message = f"where this is {where}, `{each.text}` is empty, but the block {action} it"
+                if block.branch and empty is test and not _is_else(file, block):
+                    continue  # a branch may read several conditions
+                severity: Severity | None = "hint" if block.branch and empty is test else None
+                finding = Finding(condition, message, related=(related,), severity=severity)
+                found.setdefault(condition, finding)
     yield from found.values()
 
 
-def _denied(test: Expression | None) -> str | None:
-    """Return the variable that a condition says to be empty or undefined, and nothing else."""
+def _is_else(file: File, block: OpenBlock) -> bool:
+    """Return whether the branch of a block in one chunk is the `else` of an `if` without `elif`."""
+    located = file.template.source.located(block.opening)
+    tags = located.chunk.tags
+    return any(
+        tags[pair.opening].span.covers(block.opening - located.start)
+        and len(pair.middles) == 1
+        and tag_tree(tags[pair.middles[0]]).statement.keyword == "else"
+        for pair in chunk_blocks(located.chunk).pairs
+    )
+
+
+class _Read(NamedTuple):
+    """A variable or attribute that a tag prints or loops over; `root` is the span of the variable."""
+
+    text: str
+    span: Span
+    root: Span
+    is_printed: bool
+
+
+def _root(node: Expression | None) -> Name | None:
+    """Return the variable at the start of attributes."""
+    while isinstance(node, Attribute):
+        node = node.target
+    return node if isinstance(node, Name) else None
+
+
+def _denied(test: Expression | None) -> Name | Attribute | None:
+    """Return the variable or attribute that a condition says to be empty or undefined, and nothing else."""
     match test:
-        case Operation(operators=("not",), operands=(Name(name=name),)):
-            return name
-        case Test(name="undefined" | "none", target=Name(name=name)):
-            return name
-        case Operation(operators=("not",), operands=(Test(name="defined", target=Name(name=name)),)):
-            return name
+        case Operation(operators=("not",), operands=(Name() | Attribute() as node,)):
+            return node
+        case Test(name="undefined" | "none", target=Name() | Attribute() as node):
+            return node
+        case Operation(
+            operators=("not",), operands=(Test(name="defined", target=Name() | Attribute() as node),)
+        ):
+            return node
     return None
 
 
-def _read_plainly(node: Expression) -> Name | None:
-    """Return the variable that an expression prints as it is, or through filters and the escaping function."""
+def _affirmed(test: Expression | None) -> Name | Attribute | None:
+    """Return the variable or attribute that is empty or undefined where a condition is false."""
+    match test:
+        case Name() | Attribute():
+            return test
+        case Test(name="defined", target=Name() | Attribute() as node):
+            return node
+        case Operation(
+            operators=("not",),
+            operands=(Test(name="undefined" | "none", target=Name() | Attribute() as node),),
+        ):
+            return node
+    return None
+
+
+def _read_plainly(node: Expression) -> Name | Attribute | None:
+    """Return what an expression prints as it is, or through filters and the escaping function."""
     if isinstance(node, Filter) and node.name not in {"default", "d", "length", "count", "tojson"}:
         return _read_plainly(node.target) if node.target is not None else None
     if isinstance(node, Call) and len(node.arguments) == 1 and isinstance(node.function, Name):
         is_escaped = node.function.name == "escape_special_characters"
         return _read_plainly(node.arguments[0]) if is_escaped else None
-    return node if isinstance(node, Name) else None
+    return node if isinstance(node, Name | Attribute) else None
 
 
 def _branches(block: FileBlock, text: str) -> Iterator[Finding]:
@@ -300,6 +368,14 @@ def _in_expressions(chunk: Chunk) -> Iterator[Finding]:
                     yield Finding(node.name_span.shifted(start), message, severity="hint")
             case Collection(kind="dict"):
                 yield from _twice(place, node.items[::2], "a key of this mapping")
+            case Filter(
+                name="reject" | "rejectattr" | "select" | "selectattr",
+                arguments=(
+                    Operation(operators=(operator,), operands=(Constant(value=str()), value)) as test,
+                ),
+            ) if operator in _COMPARISONS and not isinstance(value, Constant):
+                message = f"this compares a text; `{node.name}` takes the test and its value as two arguments"
+                yield Finding(place.span(test), message)
 
 
 _ONCE: Final = frozenset(
@@ -328,10 +404,11 @@ def _joined(place: _Place, node: Operation, *, is_condition: bool) -> Iterator[F
         message = f"with the comparison before it, this is {when} true; did you mean `{meant}`?"
         yield Finding(place.span(last), message)
     yield from _not_none(place, node.operands[-2], last)
-    for name in {_denied(each) for each in (*before, last)} - {None} if operator == "and" else ():
-        for each in (*before, last):
-            if isinstance(each, Name) and each.name == name:
-                yield Finding(place.span(each), f"this is never true, as `{name}` is empty beside it")
+    denied = [_denied(each) for each in (*before, last)]
+    empty = {place.text(each) for each in denied if each is not None}
+    for each in (*before, last) if operator == "and" else ():
+        if isinstance(each, Name | Attribute) and place.text(each) in empty:
+            yield Finding(place.span(each), f"this is never true, as `{place.text(each)}` is empty beside it")
 
 
 def _of_comparison(place: _Place, node: Operation) -> Iterator[Finding]:
