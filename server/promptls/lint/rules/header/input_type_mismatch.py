@@ -62,6 +62,9 @@ from promptls.semantic.flow.use import Use
 from promptls.semantic.header import DeclaredInput
 from promptls.semantic.types.schemas import shape_of_schema
 from promptls.semantic.types.shape import Shape
+from promptls.syntax.facts import summary, union
+from promptls.syntax.jinja.nodes import Filter, Name
+from promptls.syntax.jinja.problems import expressions_in
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close
 from promptls.workspace.contract import include_chains
@@ -121,6 +124,17 @@ def _typed(inputs: tuple[DeclaredInput, ...], bound: frozenset[str]) -> dict[str
     }
 
 
+_joined: Final = summary(
+    lambda chunk: frozenset(
+        node.target.name
+        for _, node in expressions_in(chunk)
+        if isinstance(node, Filter) and node.name == "join" and isinstance(node.target, Name)
+    ),
+    union,
+)
+"""The variables whose elements `join` prints, which their other uses may hide."""
+
+
 class _Mismatch(NamedTuple):
     """A use of an input or parameter that contradicts its type; `is_of_keys` as in `UseProblem`."""
 
@@ -137,8 +151,11 @@ def _mismatches(file: File, typed: Mapping[str, DeclaredInput]) -> Iterator[_Mis
     if any(map(is_no_input, typed)):
         used = {**flow_of(file.template).shapes, **used}
     compared = may_differ(file, typed)
+    joined = _joined(file.template.source.root)
     suspicious = {
-        name for name, key in typed.items() if name in used and (compared or _is_suspicious(key, used[name]))
+        name
+        for name, key in typed.items()
+        if name in used and (compared or name in joined or _is_suspicious(key, used[name]))
     }
     if not suspicious:
         return

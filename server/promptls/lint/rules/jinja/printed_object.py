@@ -4,7 +4,7 @@ Reports a tag that prints the result of a method such as `append`: the method re
 prints `None`. Reports a macro or a function that is printed and not called, a printed `loop`, and what `cycler`, `joiner`,
 `namespace` and `range` return. Also reports mappings, tuples and lists that are printed as part of a text. The severity of mappings
 and lists of mappings is information, if `input_keys` declares them or all samples have them. Other lists,
-and mappings and lists that the file itself sets, are hints.
+those that `list` and `sort` return, and mappings and lists that the file itself sets, are hints.
 
 ## Why is this bad?
 
@@ -42,7 +42,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from promptls.lint.analysis.literal_types import LiteralTypes
+from promptls.lint.analysis.literal_types import LiteralTypes, type_of
 from promptls.lint.analysis.sampled_values import sampled_schemas
 from promptls.lint.rule import JINJA_KINDS, PARTS_KINDS, Edit, File, Finding, Fix, each_chunk_given, rule
 from promptls.semantic.names.scopes import GLOBALS
@@ -51,7 +51,7 @@ from promptls.semantic.parts import chunk_contents, tags_in
 from promptls.semantic.printed_inputs import PrintedInput, no_inputs, printed_inputs, schema_at
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import chunks_with, items_in, summary, union
-from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Expression, Name, Statement
+from promptls.syntax.jinja.nodes import Attribute, Call, Collection, Expression, Filter, Name, Statement
 from promptls.syntax.jinja.problems import tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span, stripped_span
@@ -93,8 +93,8 @@ def _printed_inputs(chunk: Chunk) -> tuple[PrintedInput, ...]:
 
 
 @chunk_fact
-def _printed_values(chunk: Chunk) -> tuple[tuple[int, Name | Collection], ...]:
-    """Return the names and literals that are printed as they are, with the starts of their tags."""
+def _printed_values(chunk: Chunk) -> tuple[tuple[int, Name | Collection | Filter], ...]:
+    """Return the names, literals and results of filters that are printed, with the starts of their tags."""
     return tuple(
         (tag.span.start, expression)
         for content in chunk_contents(chunk)
@@ -102,7 +102,7 @@ def _printed_values(chunk: Chunk) -> tuple[tuple[int, Name | Collection], ...]:
         for tag in tags_in(chunk, content)
         if tag.kind == "output" and not tag.unclosed and not tag_tree(tag).problems
         for expression in tag_tree(tag).statement.expressions
-        if isinstance(expression, Name | Collection)
+        if isinstance(expression, Name | Collection | Filter)
     )
 
 
@@ -285,7 +285,13 @@ def _in_chunks(chunk: Chunk, known: _Structures) -> Iterator[Finding]:
         if what is not None:
             yield _finding(value.span, what)
     for start, node in _printed_values(chunk):
-        kind = _LITERALS.get(node.kind) if isinstance(node, Collection) else known.variables.get(node.name)
+        match node:
+            case Collection(kind=written):
+                kind = _LITERALS.get(written)
+            case Filter():
+                kind = _LIST if type_of(node, lambda _: None) is list else None
+            case Name(name=name):
+                kind = known.variables.get(name)
         if kind is not None:
             yield replace(_finding(node.span.shifted(start), kind), severity="hint")
 
