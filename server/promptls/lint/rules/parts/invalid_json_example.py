@@ -217,7 +217,7 @@ def _wrong_choices(chunk: Chunk, enums: frozenset[tuple[str, frozenset[str]]]) -
     for span in texts if enums else ():
         for pair in _PAIR.finditer(chunk.text, *span):
             own = [options for name, options in enums if name == pair[1]]
-            meant = only_typo(pair[2], own[0]) if len(own) == 1 and pair[2] not in own[0] else None
+            meant = _meant(pair[2], own[0]) if len(own) == 1 and pair[2] not in own[0] else None
             if meant is not None:
                 yield _unlisted(Span(*pair.span(2)), pair[2], meant)
         rows = [
@@ -230,6 +230,12 @@ def _wrong_choices(chunk: Chunk, enums: frozenset[tuple[str, frozenset[str]]]) -
                 wrong, missing = found.keys() - options, options - found.keys()
                 if len(options) >= _MIN_VALUES and len(wrong) == len(missing) == 1:
                     yield _unlisted(found[min(wrong)], min(wrong), min(missing))
+
+
+def _meant(value: str, options: frozenset[str]) -> str | None:
+    """Return the only option that a value is a typo or an abbreviation of."""
+    longer = [each for each in options if each.startswith(value) and len(value) >= _MIN_VALUES]
+    return only_typo(value, options) or (longer[0] if len(longer) == 1 else None)
 
 
 def _unlisted(span: Span, value: str, meant: str) -> Finding:

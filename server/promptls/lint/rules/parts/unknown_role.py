@@ -3,7 +3,7 @@
 Reports a `role` that is not in the setting `roles`: a literal, a text that a printed expression can
 evaluate to (`{{ "usr" if is_first else "system" }}`), a text in the branches of an `if`, and a literal
 that is assigned to the variable that a role prints, also in a loop over a literal list, and a text that a sample
-has for a value that a role prints. A role that is
+has, or the `enum` of `input_keys` allows, for a value that a role prints. A role that is
 null, a list or a mapping is reported too. A role that differs from the one in the name of its part, as in
 `system instructions`, is a hint.
 
@@ -106,15 +106,20 @@ _PRINTED_PATH: Final = re.compile(r"[\"']?\{\{-?\s*\w+(?:\.\w+|\[['\"]?\w+['\"]?
 
 
 def _in_samples(file: File, roles: list[str]) -> Iterator[Finding]:
-    """Yield the roles that print a text of a sample that is no role."""
+    """Yield the roles that print a text of a sample, or of a declared `enum`, that is no role."""
     samples = samples_of(file)
     declared = file.template.declarations.schemas
     found: dict[Span, Finding] = {}
-    for span, path in printed_roles(file.template) if samples else ():
+    for span, path in printed_roles(file.template) if samples or declared else ():
         if not _PRINTED_PATH.fullmatch(file.template.source.slice(span)):
             continue
-        if any("enum" in schema for schema in values_at(declared, _in_schema(path)) if schema):
-            continue  # `invalid-sample` reports it
+        enums = [schema["enum"] for schema in values_at(declared, _in_schema(path)) if "enum" in schema]
+        for option in enums[0] if enums and isinstance(enums[0], list) else ():
+            if isinstance(option, str) and option not in roles:
+                message = f"`input_keys` allows `{shorten_line(option, _MAX_SHOWN)}` here, a role that no model knows"
+                found.setdefault(span, Finding(span, message))
+        if enums:
+            continue  # `invalid-sample` reports other values
         for sample in samples:
             texts = [text for text in values_at(sample.data, path) if isinstance(text, str)]
             unknown = next((text for text in texts if text not in roles), None)
