@@ -18,7 +18,7 @@ from promptls.syntax.chunk import Chunk, ChunkList, chunk_fact
 from promptls.syntax.facts import summary, union
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.builtins import Signature, Taken
-from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Expression, Keyword, Name
+from promptls.syntax.jinja.nodes import Attribute, Call, Constant, Expression, Keyword, Name, Parameter
 from promptls.syntax.jinja.problems import expressions_in, refused_arguments, tag_tree
 from promptls.text.format import in_code, plural
 from promptls.text.positions import Span
@@ -209,7 +209,8 @@ def _macros(chunk: Chunk) -> dict[int, tuple[Signature, bool]]:
         end = ends.get(index, chunk.length)
         read = {name for start, name in implied if opening.span.start <= start < end}
         taken = [
-            Taken(each.name, each.name, is_required=each.default is None) for each in statement.parameters
+            Taken(each.name, _with_flag(each), is_required=each.default is None)
+            for each in statement.parameters
         ]
         if "varargs" in read:
             taken.append(Taken("varargs", "*varargs", "rest"))
@@ -220,6 +221,14 @@ def _macros(chunk: Chunk) -> dict[int, tuple[Signature, bool]]:
         place = statement.name_span.shifted(opening.span.start)
         found[place.start] = (Signature(statement.name, tuple(taken)), index in ends)
     return found
+
+
+def _with_flag(parameter: Parameter) -> str:
+    """Return the name of a parameter of a macro, with its default if that is a boolean."""
+    match parameter.default:
+        case Constant(value=bool() as value):
+            return f"{parameter.name}={value}"
+    return parameter.name
 
 
 def _chunk_macros(chunk: Chunk) -> dict[str, Callee | None]:

@@ -412,12 +412,18 @@ _LETTERS: Final = re.compile(r"\w+")
 _CONDITION: Final = re.compile(r"[=<>!]")
 
 
+def _given(signature: Signature, arguments: tuple[Expression, ...]) -> dict[str, Expression]:
+    """Return the arguments of a call by the names of their parameters."""
+    placed = [each.name for each in signature.parameters if each.kind in {"any", "place"}]
+    positional = [each for each in arguments if not isinstance(each, Keyword)]
+    named = {each.name: each.value for each in arguments if isinstance(each, Keyword)}
+    return {**dict(zip(placed, positional, strict=False)), **named}
+
+
 def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature) -> Iterator[Finding]:
     """Yield the arguments of a filter that are not of the kind that it takes."""
-    placed = [each.name for each in signature.parameters if each.kind in {"any", "place"}]
     positional = [each for each in node.arguments if not isinstance(each, Keyword)]
-    given: dict[str, Expression] = dict(zip(placed, positional, strict=False))
-    given |= {each.name: each.value for each in node.arguments if isinstance(each, Keyword)}
+    given = _given(signature, node.arguments)
     for name, value in given.items():
         if not isinstance(value, Constant) or not isinstance(value.value, str):
             continue
@@ -425,11 +431,8 @@ def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature)
             number = value.value.strip()
             fixes = (Fix.change_to(value.span, number, preferred=True),) if number.isdecimal() else ()
             yield Finding(value.span, f"`{name}` is a number, and this is a text", fixes)
-        elif name in _BOOLEANS and value.value.lower() in {"true", "false"}:
-            fix = Fix.change_to(value.span, value.value.lower(), preferred=True)
-            yield Finding(
-                value.span, f"`{name}` is true or false, and any text is true", (fix,), severity="warning"
-            )
+        elif name in _BOOLEANS and value.value.lower() in _FLAG_TEXTS:
+            yield _flag(name, value, value.value)
         elif (node.name, name) in _INDENTATIONS and value.value.isdecimal():
             fix = Fix.change_to(value.span, value.value, preferred=True)
             message = "in quotes, this is what each line begins with, and not the number of spaces"
@@ -452,6 +455,16 @@ def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature)
         yield from _unnamed_test(node)
     elif node.name == "join":
         yield from _swapped_separator(chunk, start, node)
+
+
+_FLAG_TEXTS: Final = {"false": "false", "no": "false", "true": "true", "yes": "true"}
+
+
+def _flag(name: str, value: Constant, text: str) -> Finding:
+    """Return the finding for a text in the place of a boolean."""
+    fix = Fix.change_to(value.span, _FLAG_TEXTS[text.lower()], preferred=True)
+    message = f"`{name}` is true or false, and any text is true"
+    return Finding(value.span, message, (fix,), severity="warning")
 
 
 def _unnamed_test(node: Filter) -> Iterator[Finding]:
@@ -521,11 +534,26 @@ def _of_calls(chunk: Chunk, callees: Mapping[str, Callee]) -> Iterator[Finding]:
         for finding in mismatches(callee.signature, call.arguments, place, lacking=callee.lacking):
             yield finding.shifted(start)
         if callee.is_macro:
-            for finding in _swapped(callee.signature, call.arguments):
+            for finding in (
+                *_swapped(callee.signature, call.arguments),
+                *_quoted_flags(callee.signature, call.arguments),
+            ):
                 yield finding.shifted(start)
         if callee.is_macro and not callee.takes_caller and is_call_block(chunk, start, call):
             message = f"`{callee.signature.name}` never uses `caller`, and a `call` block passes one"
             yield Finding(place.shifted(start), message)
+
+
+def _quoted_flags(signature: Signature, arguments: tuple[Expression, ...]) -> Iterator[Finding]:
+    """Yield the texts such as `"false"` for parameters whose default is a boolean."""
+    flags = {each.name for each in signature.parameters if _BOOLEAN_DEFAULT.search(each.text)}
+    for name, value in _given(signature, arguments).items() if flags else ():
+        match value:
+            case Constant(value=str() as text) if name in flags and text.lower() in _FLAG_TEXTS:
+                yield _flag(name, value, text)
+
+
+_BOOLEAN_DEFAULT: Final = re.compile(r"=\s*(?:true|false)$", re.IGNORECASE)
 
 
 def _swapped(signature: Signature, arguments: tuple[Expression, ...]) -> Iterator[Finding]:
