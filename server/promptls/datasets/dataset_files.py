@@ -206,6 +206,15 @@ def row_with_typo(path: Path, column: str) -> tuple[Row, str] | None:
 
 
 @cached_by_file(16)
+def row_without(path: Path, column: str) -> Row | None:
+    """Return the first row that lacks a column which nearly all others have; None for a CSV file."""
+    rows = list(all_rows(path, MAX_BYTES_FOR_ROWS)) if path.suffix.lower() != ".csv" else []
+    without = [row for row in rows if row.values.get(column) is None]
+    is_few = len(without) <= max(1, len(rows) * _FEW) and len(rows) > len(without) + 1
+    return without[0] if without and is_few else None
+
+
+@cached_by_file(16)
 def short_row(path: Path) -> tuple[RowPlace, str] | None:
     """Return the first row of a CSV file that lacks cells at its end, and the first column that it lacks.
 

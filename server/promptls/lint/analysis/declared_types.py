@@ -166,7 +166,32 @@ def mismatch(path: tuple[str | int, ...], value: Any, schema: Mapping[str, Any])
     if isinstance(allowed, list) and isinstance(value, str) and value not in allowed:
         options = ", ".join(f"`{each}`" for each in allowed)
         return ValueProblem(f"`{_place_text(path)}` is `{value}`, and not one of {options}", path)
+    if (beyond := _beyond_bounds(path, value, schema)) is not None:
+        return beyond
     return next(filter(None, _mismatches_below(path, value, schema)), None)
+
+
+def _beyond_bounds(path: tuple[str | int, ...], value: Any, schema: Mapping[str, Any]) -> ValueProblem | None:
+    """Return how the size of a list or text, or a number, is beyond its declared bounds."""
+    match value:
+        case bool():
+            return None
+        case int() | float():
+            size, unit, keywords = value, "", ("minimum", "maximum")
+        case str():
+            size, unit, keywords = len(value), " characters", ("minLength", "maxLength")
+        case list():
+            size, unit, keywords = len(value), " items", ("minItems", "maxItems")
+        case _:
+            return None
+    low, high = (schema.get(keyword) for keyword in keywords)
+    is_above = isinstance(high, int | float) and size > high
+    if not is_above and not (isinstance(low, int | float) and size < low):
+        return None
+    keyword = keywords[is_above]
+    verb = "has" if unit else "is"
+    message = f"`{_place_text(path)}` {verb} {size}{unit}, and `{keyword}` is {schema[keyword]}"
+    return ValueProblem(message, path)
 
 
 def _mismatches_below(

@@ -62,7 +62,7 @@ Reports an experiment whose dataset lacks a column for an input of the prompt, o
 metric, or whose CSV file has texts in a column that the prompt needs as a mapping. Inputs with a
 `default`, and inputs that the template handles as optional, need no column. The columns are read from the
 beginning of the file; a JSON file of up to half a megabyte is searched for rows that have an input under a
-misspelled name, and a CSV file for single rows without their last cells. A metric's file is read but never run. Experiments in the project's settings can run any
+misspelled name or lack the expected answer, which other rows have, and a CSV file for single rows without their last cells. A metric's file is read but never run. Experiments in the project's settings can run any
 prompt: if their dataset has columns for some of the inputs only, the others have a hint.
 
 ## Why is this bad?
@@ -297,7 +297,7 @@ def _without_inputs(
 
 def _in_rows(file: File, experiment: DeclaredExperiment, columns: tuple[str, ...]) -> Iterator[Finding]:
     """Yield rows that lack cells, and inputs that are misspelled in a row of JSON Lines."""
-    from promptls.datasets.dataset_files import row_with_typo, short_row
+    from promptls.datasets.dataset_files import row_with_typo, row_without, short_row
 
     span = experiment.span(file, "dataset")
     if span is not None and (short := short_row(experiment.dataset)) is not None:
@@ -305,6 +305,14 @@ def _in_rows(file: File, experiment: DeclaredExperiment, columns: tuple[str, ...
         message = f"row {row.number} of `{experiment.declared.dataset}` has no cell for `{column}`"
         place = place_in_data(experiment.dataset, FilePlace(experiment.dataset, row.line), "the row")
         yield Finding(span, message, severity="warning", related=(place,))
+    output = file.template.declarations.settings.output_key
+    if span is not None and output is not None and output in columns and experiment.declared.metrics:
+        unanswered = row_without(experiment.dataset, output)
+        if unanswered is not None and row_with_typo(experiment.dataset, output) is None:
+            message = f"row {unanswered.number} of `{experiment.declared.dataset}` lacks `{output}`"
+            line = FilePlace(experiment.dataset, unanswered.line)
+            place = place_in_data(experiment.dataset, line, "the row")
+            yield Finding(span, message, severity="warning", related=(place,))
     needed = needed_inputs(file, frozenset())
     for name in needed if span is not None and experiment.dataset.suffix.lower() != ".csv" else ():
         found = row_with_typo(experiment.dataset, name) if name in columns else None

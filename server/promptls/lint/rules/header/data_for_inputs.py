@@ -5,7 +5,7 @@
 Sample that does not match the inputs of the prompt.
 
 Reads the file that the header's `samples` names. Reports a file that cannot be read, a sample that lacks
-a required input, and a value that does not have the type or is not in the `enum` declared in `input_keys` or, without a
+a required input, and a value that does not have the type or the size or is not in the `enum` declared in `input_keys` or, without a
 declaration, the type that the template uses it as. What the template reads under a condition such as
 `message.role == "tool"` is only required in rows that satisfy the condition.
 
