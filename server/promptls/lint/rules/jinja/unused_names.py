@@ -94,6 +94,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from promptls.lint.analysis.callees import chunk_calls
 from promptls.lint.analysis.loop_names import singular_lists
 from promptls.lint.analysis.namespaces import MIN_LENGTH, unmatched_attributes
 from promptls.lint.analysis.typos import abbreviates, different_words
@@ -128,14 +129,48 @@ def unused_import(file: File) -> Iterator[Finding]:
         meant = meant_alias(file, binding.name)
         if meant is not None:
             yield Finding.suggest(binding.span, message, meant, preferred=True)
+        elif (imported := _imported_parts(file, binding)) is not None:
+            yield imported
         else:
             yield Finding(binding.span, message, tuple(_fixes(file, binding)), unnecessary=True)
+
+
+def _imported_parts(file: File, binding: Binding) -> Finding | None:
+    """Return the finding for an import of a file that has parts and no macros."""
+    located = file.template.source.located(binding.span.start)
+    tag = located.chunk.tag_at(binding.span.start - located.start)
+    statement = tag_tree(tag).statement if tag is not None else None
+    if tag is None or statement is None or statement.keyword != "import" or statement.template is None:
+        return None
+    begin = located.start + tag.span.start
+    name = statement.template.span.shifted(begin)
+    references = (each for each in file.template.references if name.covers(each.span.start))
+    targets = (file.snapshot.resolve(file.path, each) for each in references)
+    templates = [file.snapshot.template(target) for target in targets if target is not None]
+    if not any(
+        each is not None and each.has_parts and not each.names.bound_names("macro") for each in templates
+    ):
+        return None
+    edits = (
+        Edit(statement.keyword_span.shifted(begin), "include"),
+        Edit(Span(name.end, binding.span.end), ""),
+    )
+    message = "this file has parts, which an import does not print; did you mean `include`?"
+    return Finding(binding.span, message, (Fix("Change to `include`", edits),))
 
 
 def _fixes(file: File, binding: Binding) -> Iterator[Fix]:
     names = file.template.names
     if any(is_typo(name, binding.name) for name in names.called_names & names.input_names):
         return  # one of the two names is misspelled
+    owners = {
+        owner
+        for located in file.chunks.placed()
+        for _, owner, call in chunk_calls(located.chunk)
+        if isinstance(call.function, Attribute) and call.function.name == binding.name
+    }
+    if not owners.isdisjoint(file.template.names.input_names):
+        return  # calls still have the name of the whole file before it
     located = file.template.source.located(binding.span.start)
     offset = binding.span.start - located.start
     tag = located.chunk.tag_at(offset)
