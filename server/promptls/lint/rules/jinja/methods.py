@@ -276,6 +276,10 @@ def _loops(chunk: Chunk, declarations: Declarations) -> Iterator[Finding]:
                 fix = Fix.change_to(place, "items", preferred=True)
                 message = "`keys()` gives the keys alone; did you mean `items()`?"
                 yield Finding(place, message, (fix,), severity="warning")
+            if source.function.name == "values" and is_pair and names[0].name in _KEYS:
+                fix = Fix.change_to(place, "items")
+                message = "`values()` gives the values alone; did you mean `items()`?"
+                yield Finding(place, message, (fix,), severity="hint")
             is_of_pairs = source.function.name == "items" and is_pair
             if is_of_pairs and names[0].name in _VALUES and names[1].name in _KEYS:
                 yield _swapped(names[0], names[1], start)
