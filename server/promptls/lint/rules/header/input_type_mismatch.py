@@ -60,6 +60,7 @@ from promptls.semantic.flow.paths import MacroParameter, Step, callee_name, is_n
 from promptls.semantic.flow.shapes import flow_of, resolved_uses, used_shapes
 from promptls.semantic.flow.use import Use
 from promptls.semantic.header import DeclaredInput
+from promptls.semantic.names.template_names import statement_at
 from promptls.semantic.types.schemas import shape_of_schema
 from promptls.semantic.types.shape import Shape
 from promptls.syntax.facts import summary, union
@@ -78,7 +79,9 @@ def input_type_mismatch(file: File) -> Iterator[Finding]:
     """Yield the uses that contradict a declared type."""
     found: dict[tuple[int, str], _Mismatch] = {}
     for path, typed, where in _declarations(file):
-        declared = {each.span: each.name for root, each in typed.items() if not is_no_input(root)}
+        template = file.snapshot.template(path)
+        inputs = template.declarations.inputs if template is not None else ()
+        declared = {each.span: each.name for each in inputs}
         for each in _mismatches(file, typed):
             span, message = each.finding.span, each.finding.message
             # If both a value and its filtered value mismatch, the value is reported.
@@ -106,8 +109,11 @@ def _declarations(file: File) -> Iterator[tuple[str, Mapping[str, DeclaredInput]
     own = file.template.declarations
     if own.declares_inputs:
         typed = _typed(own.inputs, frozenset())
-        yield file.path, {**typed, **_typed_parameters(file, typed)}, ""
+        is_alone = not file.snapshot.includers(file.path)
+        parameters = _typed_parameters(file, file.path, ("",)) if is_alone else {}
+        yield file.path, {**typed, **parameters}, ""
         return
+    yield from _imported_macros(file)
     entries: set[str] = set()
     for chain in include_chains(file.snapshot, file.path):
         template = file.snapshot.template(chain.entry)
@@ -212,21 +218,41 @@ def _may_differ(declared: Shape, used: Shape, schema: Any) -> bool:
     return _may_differ(declared.element, used.element, schema.get("items"))
 
 
-def _typed_parameters(file: File, typed: Mapping[str, DeclaredInput]) -> dict[str, DeclaredInput]:
-    """Return the parameters of the file's own macros to which all calls pass a value of one declared type.
+def _imported_macros(file: File) -> Iterator[tuple[str, Mapping[str, DeclaredInput], str]]:
+    """Yield the typed parameters of the file's macros if only one file imports it, with all calls of them."""
+    importers = file.snapshot.includers(file.path) if file.template.names.bound_names("macro") else ()
+    if len(importers) != 1:
+        return
+    (importer,) = importers
+    template = file.snapshot.template(importer)
+    if template is None:
+        return
+    found = [statement_at(template, each.span.start) for each in template.names.bindings_of("import")]
+    statements = [each for each in found if each is not None]
+    modules = [each.name for each in statements if each.keyword == "import"]
+    if all(name.alias == name.name for each in statements for name in each.imported):
+        typed = _typed_parameters(file, importer, ("", *(f"{name}." for name in modules)))
+        yield importer, typed, f" (in `{PurePath(importer).name}`, which imports this file)"
 
-    The keys are the roots of the parameters' paths. Another file may pass other values to macros that it imports.
+
+def _typed_parameters(file: File, caller: str, owners: tuple[str, ...]) -> dict[str, DeclaredInput]:
+    """Return the parameters of the file's macros to which all calls in a file pass a value of one declared type.
+
+    The keys are the roots of the parameters' paths. `owners` are what may be before the name of a macro.
     """
-    names = file.template.names
-    macros = names.bound_names("macro") if typed else frozenset()
-    if not macros or file.snapshot.includers(file.path):
+    template = file.snapshot.template(caller)
+    inputs = template.declarations.inputs if template is not None else ()
+    typed = _typed(inputs, frozenset())
+    macros = file.template.names.bound_names("macro") if typed else frozenset()
+    if not macros or template is None:
         return {}
-    flow = flow_of(file.template)
+    flow = flow_of(template)
     parameters = {
-        (each.owner, argument): each
-        for root in flow.shapes
+        (f"{owner}{each.owner}", argument): each
+        for root in flow_of(file.template).shapes
         if (each := parameter_of((Step(root),))) is not None and each.owner in macros
         for argument in (each.number, each.name)
+        for owner in owners
     }
     passed: dict[MacroParameter, list[tuple[DeclaredInput, Any] | None]] = {}
     for handed in flow.passes if parameters else ():
