@@ -175,6 +175,7 @@ from promptls.lint.fixes.misspellings import misspelled, near_file
 from promptls.lint.fixes.yaml_edits import added_input, removed_input
 from promptls.lint.rule import DECLARING_KINDS, JINJA_KINDS, Edit, File, Finding, Fix, rule
 from promptls.lint.rules.jinja.literal_texts import unquoted_text
+from promptls.lint.rules.jinja.single_brace import names_in_braces
 from promptls.security.files import current_scope, is_file, join_path
 from promptls.semantic.header import CLOSING, OPENING, HeaderProblem
 from promptls.semantic.kind import Kind, top_keys
@@ -398,6 +399,7 @@ def unused_input(file: File) -> Iterator[Finding]:
     expected = expected_keys(file.template)
     # A misspelled name is reported once, where it is used.
     expected |= {meant for _, meant, _ in undeclared_references(file) if meant is not None}
+    expected |= names_in_braces(file.chunks)  # `single-brace` reports them
     for key in unread:
         header = file.template.declarations.span
         if key.name not in expected and not may_be_read_in_broken_text(file, key.name, header):

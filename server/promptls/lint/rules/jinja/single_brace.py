@@ -1,7 +1,7 @@
 """Missing or extra brace of a tag.
 
 Reports `{name}`, `${name}`, `%(name)s`, `[[ name ]]` and `name }}` in the text of a content if the file prints or binds a variable of
-that name, or a caller passes one; if the file reads a key of that name, or if the name has a `_` and is the only one in
+that name, `input_keys` declares it, or a caller passes one; if the file reads a key of that name, or if the name has a `_` and is the only one in
 single braces, or is the only one after a `$`, it is a hint. Reports `{name }}`, `{name(…)}` if the file calls that function, an expression or tag with white space or a sign between
 its braces, as in `{ { name } }` and `{-% if name %}`, a statement in single braces on a line of its own, and a
 third `}` directly after a tag, or one directly after `%}`, if the content has no `{` that matches it. A `{{ name }}`
@@ -45,7 +45,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from promptls.lint.analysis.loop_names import looped_names
-from promptls.lint.analysis.unmatched_names import given_names
+from promptls.lint.analysis.unmatched_names import declared_names, given_names
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, each_chunk, rule
 from promptls.semantic.names.scopes import INJECTED
 from promptls.semantic.parts import chunk_contents
@@ -245,7 +245,7 @@ def _is_printed(file: File, name: str) -> bool:
     return False
 
 
-_whole_names: Final = summary(
+names_in_braces: Final = summary(
     lambda chunk: frozenset(
         _root(name)
         for name, span in _fields(chunk)
@@ -289,7 +289,8 @@ def single_brace(file: File) -> Iterator[Finding]:
         return
     names = file.template.names
     known = names.read_names | names.all_bound_names | {"loop"} | given_names(file)
-    unknown = _whole_names(file.chunks) - known
+    known |= declared_names(file) or frozenset()
+    unknown = names_in_braces(file.chunks) - known
     # Several unknown names are a format that the model is to use, and so are names in capitals.
     only = next(iter(unknown)) if names.read_names and len(unknown) == 1 else None
     is_guess = only is not None and "_" in only and not only.isupper() and not _is_explained(file, only)
