@@ -6,7 +6,8 @@ is not a function, arithmetic with a text, or `escape_special_characters` of any
 reports comparisons with a value that is not in the input's `enum` or has a different type, and, as a hint, keys
 that are not among the declared `properties`, unless `additionalProperties` is there. Inputs
 without a `type` or an `enum`, and inputs whose type the template itself tests, are not checked. An
-included file is checked against the declarations of the templates that include it.
+included file is checked against the declarations of the templates that include it, and the macros of a file that
+one other file imports against what that file passes to them.
 
 ## Why is this bad?
 
