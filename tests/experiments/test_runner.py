@@ -199,6 +199,12 @@ async def test_a_column_that_is_named_like_a_result_is_renamed(folder: Folder) -
     )
 
 
+async def test_columns_of_a_table_are_rows_of_the_next_run(folder: Folder) -> None:
+    (folder.path / "rows.csv").write_text("text,answer,error,row_error\na,a,none,older\n", encoding="utf-8")
+    (row,) = table(await folder.run())
+    assert (row["row_row_error"], row["row_error"], row["error"]) == ("none", "older", "")
+
+
 async def test_several_models_and_repeats_share_one_table(folder: Folder, server: ModelServer) -> None:
     folder.serve(server).write(
         model="echo, office", rows=2, settings="repeats: 2", metrics="metrics.py:length"

@@ -66,7 +66,10 @@ def define_experiment(
     template = _template(prompt, content)
     header = template.declarations.settings
     if template.kind is Kind.OTHER and not header.experiments:
-        raise UsageError("this is not a prompt file", FilePlace(prompt), "name a prompt with an experiment")
+        remedy = "name a prompt with an experiment"
+        if prompt.suffix == ".py":
+            remedy = f"run `python {prompt.name}`, or a prompt with `--experiment {prompt.name}:NAME`"
+        raise UsageError("this is not a prompt file", FilePlace(prompt), remedy)
     project = find_project(prompt)
     if project.problems:
         raise UsageError(project.problems[0].message, project.problems[0].place, "correct the settings")

@@ -31,15 +31,12 @@ def write_table(path: Path, plan: Plan, run: UnfinishedRun) -> None:
     metric and its `_reason`, `error`, `problem` (what is wrong with the answer's form), `answer_note` (what
     was changed in it on receipt, or the numbers by which labels were compared), tokens, seconds, cost, the
     properties of the request, and the usage of its judges. Columns of the dataset with one of these names are
-    renamed to `row_<name>`.
+    renamed to `row_<name>`, or to `row_row_<name>` if the dataset has that column too.
     """
     predicted = predicted_keys(plan.experiment.json_schema)
     metrics = [metric.name for metric in plan.metrics]
     own = [*_own_columns(predicted, metrics), *(JUDGING_COLUMNS if plan.asks else ())]
-    names = {
-        column: f"row_{column}" if column in own and column != "id" else column
-        for column in plan.dataset.columns
-    }
+    names = _names_in_table(plan.dataset.columns, own)
     header = [*([] if "id" in names else ["id"]), *names.values(), *own]
     with replace_file(path) as stream:
         writer = csv.DictWriter(stream, header, lineterminator="\r\n")
@@ -88,16 +85,28 @@ def _own_columns(predicted: list[str], metrics: list[str]) -> list[str]:
     ]
 
 
+def _names_in_table(columns: Collection[str], own: Collection[str]) -> dict[str, str]:
+    """Return the name in the table of each column of the dataset."""
+    names: dict[str, str] = {}
+    taken = {*columns, *own}
+    for column in columns:
+        name = column
+        if column in own and column != "id":
+            while name in taken:
+                name = f"row_{name}"
+            taken.add(name)
+        names[column] = name
+    return names
+
+
 def plain_cells(
     result: RowResult, experiment: str, schema: Mapping[str, Any] | None, metrics: list[str]
 ) -> dict[str, str]:
     """Return the result's cells in the table, without the usage of its judges."""
     predicted = predicted_keys(schema)
     own = _own_columns(predicted, metrics)
-    values = {
-        f"row_{column}" if column in own and column != "id" else column: joined_cell(value)
-        for column, value in result.values.items()
-    }
+    names = _names_in_table(result.values, own)
+    values = {names[column]: joined_cell(value) for column, value in result.values.items()}
     return {"id": result.id, **values, **_own_cells(result, experiment, predicted)}
 
 
