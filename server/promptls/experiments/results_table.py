@@ -210,15 +210,15 @@ def _result(cells: Mapping[str, str], row: Row, metrics: list[MetricSummary]) ->
 def _score(cells: Mapping[str, str], metric: MetricSummary) -> Score:
     text = cells[metric.name]
     reason = cells.get(f"{metric.name}{REASON_SUFFIX}") or None
-    return Score(score_value(text, metric), reason)
+    return Score(_score_value(text, metric), reason)
 
 
-def score_value(text: str, metric: MetricSummary) -> Any:
+def _score_value(text: str, metric: MetricSummary) -> Any:
     """Parse the text of a score in the table; None if there is no score."""
     if not text:
         return None
     if metric.kind == "numeric":
-        return float(text)
+        return metric.number_of(text)
     if metric.kind == "ranking":
         with contextlib.suppress(ValueError):
             return parse_json(text)
