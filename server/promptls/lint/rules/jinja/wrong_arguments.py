@@ -427,7 +427,10 @@ def _of_wrong_kind(chunk: Chunk, start: int, node: Filter, signature: Signature)
     for name, value in given.items():
         if not isinstance(value, Constant) or not isinstance(value.value, str):
             continue
-        if (node.name, name) in _NUMBERS:
+        if value.value == "/n":
+            message = "this is a slash and a letter, and not a line break"
+            yield Finding.suggest(value.span, message, '"\\n"', severity="hint")
+        elif (node.name, name) in _NUMBERS:
             number = value.value.strip()
             fixes = (Fix.change_to(value.span, number, preferred=True),) if number.isdecimal() else ()
             yield Finding(value.span, f"`{name}` is a number, and this is a text", fixes)
@@ -467,6 +470,10 @@ def _flag(name: str, value: Constant, text: str) -> Finding:
     return Finding(value.span, message, (fix,), severity="warning")
 
 
+_ORDERING: Final = frozenset({"<", "<=", ">", ">=", "ge", "greaterthan", "gt", "le", "lessthan", "lt"})
+"""The tests that order two values."""
+
+
 def _unnamed_test(node: Filter) -> Iterator[Finding]:
     """Yield a condition where `selectattr` takes an attribute, and a value where it takes the name of a test."""
     positional = [each for each in node.arguments if not isinstance(each, Keyword)]
@@ -474,6 +481,12 @@ def _unnamed_test(node: Filter) -> Iterator[Finding]:
     if isinstance(first, Constant) and isinstance(first.value, str) and _CONDITION.search(first.value):
         yield Finding(first.span, f'`{node.name}` takes an attribute, a test, a value: `("kind", "==", "a")`')
     test = positional[1] if len(positional) > 1 else None
+    match positional:
+        case (_, Constant(value=str() as order), Constant(value=str() as text) as bound) if (
+            order in _ORDERING and text.replace(".", "", 1).isdecimal()
+        ):
+            fix = Fix.change_to(bound.span, text, preferred=True)
+            yield Finding(bound.span, f"`{order}` compares with a number, and this is a text", (fix,))
     if isinstance(test, Constant) and not isinstance(test.value, str):
         edit = Edit.insert(test.span.start, '"==", ')
         fix = Fix('Insert `"=="`', (edit,), preferred=True)
