@@ -137,6 +137,22 @@ def test_a_saved_file_that_is_broken_is_refused() -> None:
         convert(json.dumps({**SIMPLE, "examples": [{}]}), "a.json", "ragas", "parts")
 
 
+def test_a_value_that_is_no_text_for_ragas_is_reported() -> None:
+    examples = [{"input": {"text": "a"}, "output": {"label": "\ud800"}}]
+    with pytest.raises(UserError, match="cannot be written as JSON"):
+        convert(json.dumps({**WITH_MODELS, "examples": examples}), "a.json", "ragas", "parts")
+
+
+@pytest.mark.parametrize(
+    "key", ["language: {a: 1}", "output_schema: {properties: {value: {type: [string]}}}"]
+)
+def test_values_of_any_type_are_read(key: str) -> None:
+    text = f"instruction: Sort {{text}}.\ninput_keys: [text]\noutput_key: value\n{key}\n"
+    assert convert(text, "a.yml.j2", "object", "parts").text
+    with pytest.raises(UserError, match="values of the metric"):
+        convert(text, "a.yml.j2", "object", "metric")
+
+
 @pytest.mark.parametrize("version", ["0.1.3", "0.1.10", "0.1.21"])
 def test_a_prompt_object_of_a_later_release_renders_to_its_text(version: str) -> None:
     mapping = {

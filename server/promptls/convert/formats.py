@@ -19,6 +19,7 @@ from promptls.convert.conversation import (
     read_jinja,
     read_prompty,
 )
+from promptls.dialects.ragas.prompt_object import PromptObjectError
 from promptls.syntax.chunk import cut
 from promptls.text.errors import FilePlace, UsageError, UserError, parse_json
 from promptls.text.positions import Span
@@ -76,6 +77,9 @@ def convert(
     except UserError as failure:
         failure.place = failure.place or FilePlace(path)
         raise
+    except PromptObjectError as error:
+        remedy = "correct it and convert it again"
+        raise UserError(str(error).rstrip("."), FilePlace(path), remedy) from error
     if target in JSON_TARGETS and source == "parts":
         from promptls.convert.ragas import saved_conversation
 

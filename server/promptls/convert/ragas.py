@@ -35,12 +35,9 @@ _READ: Final = frozenset({*HEADER_KEYS, "instruction", "language", "output_forma
 
 
 def read_object(mapping: Mapping[str, Any]) -> Conversation:
-    """Return the message with its inputs; raises UserError for objects that Ragas rejects."""
-    try:
-        prompt = read_prompt_object(mapping, release_of(mapping, None))
-        text = to_string(prompt)
-    except PromptObjectError as error:
-        raise UserError(str(error).rstrip("."), remedy="fix the prompt object and convert again") from error
+    """Return the message with its inputs; raises PromptObjectError for objects that Ragas rejects."""
+    prompt = read_prompt_object(mapping, release_of(mapping, None))
+    text = to_string(prompt)
     renamed: dict[str, str] = {}
     pieces = list(field_pieces(text, renamed))
     lost = []
@@ -50,7 +47,7 @@ def read_object(mapping: Mapping[str, Any]) -> Conversation:
     message = Message("user", tuple(pieces), "prompt")
     lost += [f"`{key}`" for key in mapping if key not in _READ]
     lost += [f"the input `{name}` is called `{new}` now" for name, new in renamed.items() if name != new]
-    if mapping.get("language") not in {None, "english"}:
+    if mapping.get("language") not in (None, "english"):
         lost.append("`language`: the texts stay as they are")
     keys = (key for key in HEADER_KEYS if key != "ragas_version")
     header = {key: mapping[key] for key in keys if mapping.get(key) is not None}
@@ -173,16 +170,13 @@ _LOST_JSON: Final = "inputs are written as JSON by Jinja, which escapes signs li
 
 
 def read_saved_file(mapping: Mapping[str, Any]) -> SavedPrompt:
-    """Return the contents of the file; raises UserError if Ragas cannot load it."""
+    """Return the contents of the file; raises UserError and PromptObjectError if Ragas cannot load it."""
     if form_of(mapping) is None:
         raise UserError(
             "the file is not one that Ragas saves",
             remedy="it has `original_hash`, `type: Prompt`, or `metric_type` and `prompt`",
         )
-    try:
-        return read_saved(mapping)
-    except PromptObjectError as error:
-        raise UserError(str(error).rstrip("."), remedy="fix the file and convert again") from error
+    return read_saved(mapping)
 
 
 def read_ragas_file(mapping: Mapping[str, Any]) -> Conversation:
@@ -377,7 +371,7 @@ def _allowed(schema: Any) -> tuple[str, Any]:
     if isinstance(value, Mapping):
         if isinstance(value.get("enum"), list):
             return "DiscreteMetric", value["enum"]
-        if value.get("type") in {"number", "integer"}:
+        if value.get("type") in ("number", "integer"):
             return "NumericMetric", [value.get("minimum", 0.0), value.get("maximum", 1.0)]
         if value.get("type") == "array" and isinstance(value.get("maxItems"), int):
             return "RankingMetric", value["maxItems"]

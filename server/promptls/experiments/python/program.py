@@ -382,7 +382,7 @@ def _ids(plan: PythonPlan, calls: Sequence[CallInFlight]) -> dict[int, str]:
     """Return the ids of the rows of these calls, by number, if they have ids."""
     numbers = {call.number for call in calls}
     rows = (row for row in plan.rows if row.number in numbers) if numbers else ()
-    return {row.number: str(row.values["id"]) for row in rows if row.values.get("id") not in {None, ""}}
+    return {row.number: str(row.values["id"]) for row in rows if row.values.get("id") not in (None, "")}
 
 
 def _plan(

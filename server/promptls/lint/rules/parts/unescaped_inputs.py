@@ -379,11 +379,10 @@ def _is_one_line(schema: dict[str, Any]) -> bool:
         return "\n" not in str(schema["const"])
     if isinstance(schema.get("enum"), list):
         return not any("\n" in str(value) for value in schema["enum"])
-    if "pattern" in schema or schema.get("format") in _ONE_LINE_FORMATS:
+    if "pattern" in schema or str(schema.get("format")) in _ONE_LINE_FORMATS:
         return True
     types = schema.get("type")
-    named = set(types) if isinstance(types, list) else {types}
-    return named <= _ONE_LINE_TYPES
+    return all(str(each) in _ONE_LINE_TYPES for each in (types if isinstance(types, list) else [types]))
 
 
 def _fixes(chunk: Chunk, value: PrintedInput, *, is_text: bool) -> Iterator[Fix]:
