@@ -147,22 +147,32 @@ def _of_mappings(file: File) -> Iterator[Finding]:
     names = file.template.names
     if not names.bound_names("set") or not _writes_mappings(file.chunks):
         return
-    others = names.bound_otherwise("set") | names.input_names
-    others |= {each.owner for each in uses_in(file) if each.is_set or each.name in _CHANGING}
-    bindings = list(names.bindings_of("set"))
-    counts = Counter(each.name for each in bindings)
-    known: dict[str, frozenset[str]] = {}
-    for binding in bindings:
-        statement = statement_at(file.template, binding.span.start) if counts[binding.name] == 1 else None
-        if statement is None or binding.name in others or len(statement.expressions) != 1:
-            continue
-        value = statement.expressions[0]
-        keys = _keys(value) if isinstance(value, Collection) and value.kind == "dict" else {}
-        if isinstance(value, Collection) and keys and len(keys) == len(value.items[::2]):
-            known[binding.name] = frozenset(keys)
+    changed = {each.owner for each in uses_in(file) if each.is_set or each.name in _CHANGING}
+    known = {
+        name: frozenset(keys)
+        for name, value in _values_set_once(file).items()
+        if name not in changed and isinstance(value, Collection) and value.kind == "dict"
+        if (keys := _keys(value)) and len(keys) == len(value.items[::2])
+    }
     for owner, name, span, quote in _key_reads(file) if known else ():
         if owner in known and name not in known[owner]:
             yield _unwritten(span, f"`{owner}` has no key `{name}`", name, known[owner], quote)
+
+
+def _values_set_once(file: File) -> dict[str, Expression]:
+    """Return the values of the variables that nothing but one `set` binds."""
+    names = file.template.names
+    others = names.bound_otherwise("set") | names.input_names
+    bindings = list(names.bindings_of("set"))
+    counts = Counter(each.name for each in bindings)
+    found: dict[str, Expression] = {}
+    for binding in bindings:
+        if counts[binding.name] == 1 and binding.name not in others:
+            statement = statement_at(file.template, binding.span.start)
+            match (statement.targets, statement.expressions) if statement is not None else None:
+                case (Name(),), (value,):
+                    found[binding.name] = value
+    return found
 
 
 def _keys_of_elements(file: File) -> dict[str, frozenset[str] | None]:
@@ -194,22 +204,9 @@ def _key_reads(file: File) -> Iterator[tuple[str, str, Span, str]]:
 
 def _lists_of_mappings(file: File) -> dict[str, Expression]:
     """Return the lists of mappings that variables are set to once and that nothing changes, by variable."""
-    names = file.template.names
-    others = names.bound_otherwise("set")
     used = {each.owner for each in uses_in(file)}
-    bindings = list(names.bindings_of("set"))
-    counts = Counter(each.name for each in bindings)
-    found: dict[str, Expression] = {}
-    for binding in bindings:
-        name = binding.name
-        if counts[name] > 1 or name in names.input_names or name in others or name in used:
-            continue
-        statement = statement_at(file.template, binding.span.start)
-        if statement is None or len(statement.expressions) != 1 or not isinstance(statement.targets[0], Name):
-            continue
-        if mappings_in(statement.expressions[0]):
-            found[name] = statement.expressions[0]
-    return found
+    values = _values_set_once(file)
+    return {name: value for name, value in values.items() if name not in used and mappings_in(value)}
 
 
 def _written_keys(source: Expression) -> frozenset[str] | None:

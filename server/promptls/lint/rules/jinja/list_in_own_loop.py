@@ -137,8 +137,9 @@ def _attributes_of_lists(file: File, reported: set[Span]) -> Iterator[Finding]:
             span = place.shifted(located.start)
             if name not in suspicious or span in reported:
                 continue
-            element = _element(file, name, span)
-            if element is None and attribute not in _OF_OBJECTS and attribute in _fields_of(file, name):
+            loop = _own_loop(file, name, span)
+            element = loop.variable if loop is not None else ""
+            if loop is None and attribute not in _OF_OBJECTS and attribute in _fields_of(file, name):
                 message = f"a loop iterates over `{name}`, and its elements have `{attribute}`, not the list"
                 yield Finding(span, message, severity="hint")
             if not element:
@@ -168,21 +169,42 @@ _owners_of_lists: Final = summary(_lists_inside, union)
 
 
 class _Loop(NamedTuple):
-    """A loop with one variable: its block, the variable, and what it iterates over."""
+    """A loop: its block, its variables, and what it iterates over."""
 
     block: OpenBlock
-    variable: str
+    variables: list[str]
     source: Expression
+
+    @property
+    def variable(self) -> str:
+        """The variable, or an empty string if it has several."""
+        return self.variables[0] if len(self.variables) == 1 else ""
+
+
+def _loops_around(file: File, span: Span) -> Iterator[_Loop]:
+    """Yield the loops around a place, the innermost first."""
+    for block in reversed(file.template.branches.at(span.start)):
+        statement = statement_at(file.template, block.opening) if block.keyword == "for" else None
+        if statement is not None and statement.expressions:
+            yield _Loop(block, statement.target_names, statement.expressions[0])
 
 
 def _loop_around(file: File, span: Span) -> _Loop | None:
     """Return the innermost loop around a place; None without one, or if it has several variables."""
-    blocks = [each for each in file.template.branches.at(span.start) if each.keyword == "for"]
-    statement = statement_at(file.template, blocks[-1].opening) if blocks else None
-    if statement is None or not statement.expressions:
-        return None
-    variables = statement.target_names
-    return _Loop(blocks[-1], variables[0], statement.expressions[0]) if len(variables) == 1 else None
+    loop = next(_loops_around(file, span), None)
+    return loop if loop is not None and loop.variable else None
+
+
+def _own_loop(file: File, name: str, span: Span) -> _Loop | None:
+    """Return the loop over `name` around a place, in which the name still means the list."""
+    for loop in _loops_around(file, span):
+        if loop.block.branch:
+            continue
+        if name in loop.variables:
+            return None
+        if isinstance(loop.source, Name) and loop.source.name == name:
+            return loop
+    return None
 
 
 def _owners_in_loops(file: File) -> Iterator[Finding]:
@@ -302,15 +324,18 @@ def _printed_lists(file: File) -> Iterator[Finding]:
     for located in chunks_with(file.chunks, _printed_names, suspicious):
         for name, place, is_passed_on, may_be_of_list in _printed(located.chunk):
             span = place.shifted(located.start)
-            element = _element(file, name, span) if name in suspicious else None
-            if element is not None:
+            loop = _own_loop(file, name, span) if name in suspicious else None
+            if loop is not None:
+                element = loop.variable
                 meant = f"; did you mean `{element}`?" if element else ""
                 fixes = (Fix.change_to(span, element),) if element else ()
                 is_whole = not _has_attribute(file, span)
                 uses = [
                     each for each in file.template.names.references_of(element) if each.binding is not None
                 ]
-                if is_passed_on and _reads_in_loop(file, element, name, span):
+                if is_passed_on and (
+                    not element or loop in [_own_loop(file, name, each.span) for each in uses]
+                ):
                     continue
                 if may_be_of_list and (uses or element.startswith("_")):
                     continue
@@ -323,43 +348,5 @@ def _printed_lists(file: File) -> Iterator[Finding]:
                 yield Finding(span, f"{what}{meant}", fixes)
 
 
-def _reads_in_loop(file: File, element: str, name: str, span: Span) -> bool:
-    """Return whether the loop over `name` around a place reads its variable, or has no single one."""
-    return not element or any(
-        _element(file, name, each.span) == element
-        and _loop_start(file, each.span, name) == _loop_start(file, span, name)
-        for each in file.template.names.references_of(element)
-        if each.binding is not None
-    )
-
-
-def _loop_start(file: File, span: Span, name: str) -> int:
-    """Return the start of the innermost loop over `name` around a place, or -1."""
-    for block in reversed(file.template.branches.at(span.start)):
-        statement = statement_at(file.template, block.opening) if block.keyword == "for" else None
-        source = statement.first if statement is not None else None
-        if isinstance(source, Name) and source.name == name:
-            return block.opening
-    return -1
-
-
 def _has_attribute(file: File, span: Span) -> bool:
     return file.template.source.slice(Span(span.end, span.end + 1)) == "."
-
-
-def _element(file: File, name: str, span: Span) -> str | None:
-    """Return the variable of the loop over `name` around a place.
-
-    Return an empty string if the loop has several variables, and None if there is no such loop.
-    """
-    for block in reversed(file.template.branches.at(span.start)):
-        statement = statement_at(file.template, block.opening) if block.keyword == "for" else None
-        if statement is None or block.branch:
-            continue
-        targets = statement.target_names
-        if name in targets:
-            return None
-        source = statement.first
-        if isinstance(source, Name) and source.name == name:
-            return targets[0] if len(targets) == 1 else ""
-    return None
