@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from promptls.dialects.opencompass.meta_template import build_layout
 from promptls.dialects.opencompass.prompt_list import OpenCompassError
@@ -29,6 +29,10 @@ from promptls.text.format import lower_first
 from promptls.text.suggest import did_you_mean, is_close, is_typo
 from promptls.workspace.settings import ProjectFile, SettingsProblem, place_of_setting, place_order
 
+_Keys: TypeAlias = tuple[str | int, ...]
+_Problem: TypeAlias = tuple[_Keys, str]
+"""The keys that lead to a setting, and what is wrong with it."""
+
 
 def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
     """Return the problems of the settings themselves, and the names in them that cannot be resolved.
@@ -51,7 +55,13 @@ def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
         _wrong_addresses(project),
         _wrong_meta_templates(project),
     )
-    found = [*project.problems, *islice(named, MAX_PROBLEMS)]
+    found = [
+        *project.problems,
+        *(
+            SettingsProblem(place_of_setting(project, keys), text)
+            for keys, text in islice(named, MAX_PROBLEMS)
+        ),
+    ]
     if next(named, None) is not None:
         place = FilePlace(project.path) if project.path is not None else None
         message = f"{MAX_PROBLEMS} names in these settings lead to nothing; the others are not looked up"
@@ -59,14 +69,13 @@ def settings_problems(project: ProjectFile) -> tuple[SettingsProblem, ...]:
     return tuple(sorted(found, key=lambda problem: place_order(problem.place)))
 
 
-def _unknown_rules(project: ProjectFile) -> Iterator[SettingsProblem]:
+def _unknown_rules(project: ProjectFile) -> Iterator[_Problem]:
     for name in project.settings.rules:
         if name not in RULES_BY_NAME:
-            place = place_of_setting(project, ("rules", name))
-            yield SettingsProblem(place, f"there is no rule `{name}`{did_you_mean(name, RULES_BY_NAME)}")
+            yield ("rules", name), f"there is no rule `{name}`{did_you_mean(name, RULES_BY_NAME)}"
 
 
-def _unknown_encoding(project: ProjectFile) -> Iterator[SettingsProblem]:
+def _unknown_encoding(project: ProjectFile) -> Iterator[_Problem]:
     from promptls.tokens import ENCODING_NAMES, UnknownEncodingError, encoding_name
     from promptls.tokens.tokenizer_files import is_tokenizer_file
 
@@ -76,26 +85,23 @@ def _unknown_encoding(project: ProjectFile) -> Iterator[SettingsProblem]:
     if is_tokenizer_file(name):
         if current_scope().allows(project.root / name) and not is_file(project.root / name):
             message = f"`encoding`: there is no file `{name}` in the folder of these settings"
-            yield SettingsProblem(place_of_setting(project, ("encoding",)), message)
+            yield ("encoding",), message
         return
     try:
         encoding_name(name)
     except UnknownEncodingError as error:
         explanation = str(error)
-        yield SettingsProblem(
-            place_of_setting(project, ("encoding",)),
-            f"`encoding`: {lower_first(explanation)}",
-        )
+        yield ("encoding",), f"`encoding`: {lower_first(explanation)}"
 
 
-def _large_step(project: ProjectFile) -> Iterator[SettingsProblem]:
+def _large_step(project: ProjectFile) -> Iterator[_Problem]:
     limit, step = project.settings.token_limit, project.settings.truncation_step
     if limit is not None and step is not None and 0 < limit < step:
         message = f"each truncation removes {step} tokens or more, and only {limit} are allowed"
-        yield SettingsProblem(place_of_setting(project, ("truncation_step",)), message)
+        yield ("truncation_step",), message
 
 
-def _missing_functions(project: ProjectFile) -> Iterator[SettingsProblem]:
+def _missing_functions(project: ProjectFile) -> Iterator[_Problem]:
     named = project.settings.functions
     if not named or not current_scope().allows(project.root / named) or is_file(project.root / named):
         return
@@ -104,27 +110,25 @@ def _missing_functions(project: ProjectFile) -> Iterator[SettingsProblem]:
         message = f"`functions`: `{named}` is a folder, and no Python file"
     near = near_file(project.root / named, named, (".py",))
     meant = f"; did you mean `{near}`?" if near else ""
-    yield SettingsProblem(place_of_setting(project, ("functions",)), message + meant)
+    yield ("functions",), message + meant
 
 
-def _missing_template_paths(project: ProjectFile) -> Iterator[SettingsProblem]:
+def _missing_template_paths(project: ProjectFile) -> Iterator[_Problem]:
     """Yield the folders in `template_paths` that do not exist, with the name of a similar folder."""
     for index, named in enumerate(project.settings.template_paths):
         folder = project.root / named
         if not current_scope().allows(folder) or is_folder(folder):
             continue
-        place = place_of_setting(project, ("template_paths", index))
+        keys = ("template_paths", index)
         if is_file(folder):
-            yield SettingsProblem(place, f"`template_paths`: `{named}` is a file, and no folder")
+            yield keys, f"`template_paths`: `{named}` is a file, and no folder"
             continue
         near = near_folder(folder, named)
         meant = f"; did you mean `{near}`?" if near else ""
-        yield SettingsProblem(
-            place, f"`template_paths`: there is no folder `{named}` in the folder of these settings{meant}"
-        )
+        yield keys, f"`template_paths`: there is no folder `{named}` in the folder of these settings{meant}"
 
 
-def _unknown_in_experiments(project: ProjectFile) -> Iterator[SettingsProblem]:
+def _unknown_in_experiments(project: ProjectFile) -> Iterator[_Problem]:
     beside = "these settings" if project.path is None else f"`{project.path.name}`"
     for name, declared in project.settings.experiments.items():
         found = {
@@ -143,17 +147,15 @@ def _unknown_in_experiments(project: ProjectFile) -> Iterator[SettingsProblem]:
             for index, problem in enumerate(problems):
                 if problem is not None and severity_of(RULES_BY_NAME[rule], project.settings) is not None:
                     item = () if key == "dataset" else (index,)
-                    place = place_of_setting(project, ("experiments", name, key, *item))
-                    yield SettingsProblem(place, f"experiment `{name}`: {problem.text}")
+                    yield ("experiments", name, key, *item), f"experiment `{name}`: {problem.text}"
         if severity_of(RULES_BY_NAME["unknown-metric"], project.settings) is None:
             continue
         if not any(found["metrics", "unknown-metric"]):
             for metric, wrong in wrong_thresholds(declared, project.root, project.settings.metrics):
-                place = place_of_setting(project, ("experiments", name, "thresholds", metric))
-                yield SettingsProblem(place, f"experiment `{name}`: {wrong.text}")
+                yield ("experiments", name, "thresholds", metric), f"experiment `{name}`: {wrong.text}"
 
 
-def _wrong_metrics(project: ProjectFile) -> Iterator[SettingsProblem]:
+def _wrong_metrics(project: ProjectFile) -> Iterator[_Problem]:
     """Yield metrics whose `use` is unknown, and options that their metric does not accept."""
     if severity_of(RULES_BY_NAME["unknown-metric"], project.settings) is None:
         return
@@ -167,42 +169,37 @@ def _wrong_metrics(project: ProjectFile) -> Iterator[SettingsProblem]:
             found.append((option, NameProblem(wrong.message, wrong.meant)))
         for keys, problem in found:
             if problem is not None:
-                place = place_of_setting(project, ("metrics", name, *keys))
-                yield SettingsProblem(place, f"metric `{name}`: {problem.text}")
+                yield ("metrics", name, *keys), f"metric `{name}`: {problem.text}"
 
 
-def _shadowing_models(project: ProjectFile) -> Iterator[SettingsProblem]:
+def _shadowing_models(project: ProjectFile) -> Iterator[_Problem]:
     """Yield the models that have the same name as a provider's model; no rule turns this off."""
     for name in project.settings.models:
         if (provider := provider_shadowed_by(name)) is not None:
             # A name with escape sequences is not found in the text.
-            whole = FilePlace(project.path) if project.path is not None else None
-            place = place_of_setting(project, ("models", name)) or whole
-            yield SettingsProblem(place, shadowing_message(name, provider))
+            yield _nearest(project, ("models", name)), shadowing_message(name, provider)
 
 
-def _wrong_models(project: ProjectFile) -> Iterator[SettingsProblem]:
+def _wrong_models(project: ProjectFile) -> Iterator[_Problem]:
     """Yield the unknown models of metrics, of `judge` and `default_model`, and of the `models` table."""
     if severity_of(RULES_BY_NAME["unknown-model"], project.settings) is None:
         return
     for name, metric in project.settings.metrics.items():
         for key, wrong_model in metric_models(metric, project.settings):
-            place = place_of_setting(project, ("metrics", name, key))
-            yield SettingsProblem(place, f"metric `{name}`: {wrong_model.text}")
+            yield ("metrics", name, key), f"metric `{name}`: {wrong_model.text}"
     for key, model in (("judge", project.settings.judge), ("default_model", project.settings.default_model)):
         problem = model_problem(model, project.settings, project.root) if model is not None else None
         if problem is not None:
-            yield SettingsProblem(place_of_setting(project, (key,)), f"`{key}`: {problem.text}")
+            yield (key,), f"`{key}`: {problem.text}"
     for name in project.settings.models:
         if provider_shadowed_by(name) is not None:
             continue
         problem = model_problem(name, project.settings)
         if problem is not None:
-            place = place_of_setting(project, ("models", name, "provider"))
-            yield SettingsProblem(place, f"model `{name}`: {problem.text}")
+            yield ("models", name, "provider"), f"model `{name}`: {problem.text}"
 
 
-def _retired_models(project: ProjectFile) -> Iterator[SettingsProblem]:
+def _retired_models(project: ProjectFile) -> Iterator[_Problem]:
     """Yield the retired models in `models`, experiments, metrics, `judge` and `default_model`."""
     settings = project.settings
     if severity_of(RULES_BY_NAME["retired-model"], settings) is None:
@@ -222,7 +219,7 @@ def _retired_models(project: ProjectFile) -> Iterator[SettingsProblem]:
         if name is None or (name in settings.models and keys[0] != "models"):
             continue
         if (message := retirement(name, settings)) is not None:
-            yield SettingsProblem(place_of_setting(project, keys), message)
+            yield keys, message
 
 
 _PARAMETERS: Final = {
@@ -236,26 +233,26 @@ _PARAMETERS: Final = {
 """Parameters that most providers have, and their types."""
 
 
-def _wrong_addresses(project: ProjectFile) -> Iterator[SettingsProblem]:
+def _wrong_addresses(project: ProjectFile) -> Iterator[_Problem]:
     """Yield addresses of models that no client can use, and parameters that no provider accepts."""
     for name, model in project.settings.models.items():
         address = model.base_url
         if address is not None and not address.startswith(("http://", "https://")):
             message = f"`base_url` of `{name}` begins with `http://` or `https://`"
-            yield SettingsProblem(place_of_setting(project, ("models", name, "base_url")), message)
+            yield ("models", name, "base_url"), message
         elif address is not None and address.rstrip("/").endswith("/chat/completions"):
             message = f"`base_url` of `{name}` ends before `/chat/completions`, which each request adds"
-            yield SettingsProblem(place_of_setting(project, ("models", name, "base_url")), message)
+            yield ("models", name, "base_url"), message
         for key, value in model.parameters.items():
-            place = place_of_setting(project, ("models", name, "parameters", key))
+            keys = ("models", name, "parameters", key)
             types = _PARAMETERS.get(key)
             if types is None and (meant := next((each for each in _PARAMETERS if is_typo(key, each)), None)):
-                yield SettingsProblem(place, f"`{key}` is probably a typo of `{meant}`")
+                yield keys, f"`{key}` is probably a typo of `{meant}`"
             elif types is not None and (isinstance(value, bool) or not isinstance(value, types)):
-                yield SettingsProblem(place, f"`{key}` is a number, and not {json.dumps(value, default=str)}")
+                yield keys, f"`{key}` is a number, and not {json.dumps(value, default=str)}"
 
 
-def _wrong_meta_templates(project: ProjectFile) -> Iterator[SettingsProblem]:
+def _wrong_meta_templates(project: ProjectFile) -> Iterator[_Problem]:
     """Yield the meta templates that OpenCompass rejects, and the misspelled keys that it ignores."""
     for name, meta in project.settings.meta_templates.items():
         if misspelled := list(_misspelled_meta_keys(project, name, meta)):
@@ -265,10 +262,10 @@ def _wrong_meta_templates(project: ProjectFile) -> Iterator[SettingsProblem]:
             build_layout(meta)
         except OpenCompassError as error:
             at = ("meta_templates", name, *error.at[1:])  # the first one is the key of a file
-            yield SettingsProblem(_nearest_place(project, at), f"meta template `{name}`: {error.message}")
+            yield _nearest(project, at), f"meta template `{name}`: {error.message}"
 
 
-def _misspelled_meta_keys(project: ProjectFile, name: str, meta: Any) -> Iterator[SettingsProblem]:
+def _misspelled_meta_keys(project: ProjectFile, name: str, meta: Any) -> Iterator[_Problem]:
     roles = [
         (("meta_templates", name, key, index), role, META_ROLE_KEYS)
         for key in ("round", "reserved_roles")
@@ -279,21 +276,20 @@ def _misspelled_meta_keys(project: ProjectFile, name: str, meta: Any) -> Iterato
             meant = next((each for each in sorted(known) if is_close(str(key), each)), None)
             if key not in known and meant is not None:
                 message = f"OpenCompass ignores `{key}`; did you mean `{meant}`?"
-                yield SettingsProblem(_nearest_place(project, (*path, key)), message)
+                yield _nearest(project, (*path, key)), message
 
 
-def _nearest_place(project: ProjectFile, location: tuple[str | int, ...]) -> FilePlace | None:
-    """Return the place of a setting, or of the nearest one around it that is in the file."""
-    places = (place_of_setting(project, location[:length]) for length in range(len(location), 0, -1))
-    return next(filter(None, places), None)
+def _nearest(project: ProjectFile, keys: _Keys) -> _Keys:
+    """Return the keys of a setting that is in the file, or of the nearest one around it that is."""
+    around = (keys[:length] for length in range(len(keys), 0, -1))
+    return next((each for each in around if place_of_setting(project, each) is not None), keys)
 
 
-def _unknown_rate_limits(project: ProjectFile) -> Iterator[SettingsProblem]:
+def _unknown_rate_limits(project: ProjectFile) -> Iterator[_Problem]:
     """Yield the rate limits for unknown providers."""
     for name in project.settings.rate_limits:
         provider = name.partition(":")[0]
         if provider not in PROVIDERS and name not in project.settings.models:
-            place = place_of_setting(project, ("rate_limits", name))
             known = (*PROVIDERS, *project.settings.models)
             message = f"`rate_limits`: there is no provider `{provider}`{did_you_mean(provider, known)}"
-            yield SettingsProblem(place, message)
+            yield ("rate_limits", name), message
