@@ -12,9 +12,10 @@ from promptls.lint.analysis.unmatched_names import (
     binding_of,
     declared_names,
     given_names,
-    names_in_includers,
+    is_read_once,
     names_in_scope,
     unread,
+    without_source,
 )
 from promptls.lint.rule import Edit, File, Finding, Fix, Severity
 from promptls.semantic.flow.shapes import used_shapes
@@ -77,8 +78,7 @@ def typos_of_loop_variables(file: File) -> Iterator[LoopTypo]:
     names = file.template.names
     if not names.bound_names("for"):
         return
-    declared = declared_names(file) or frozenset()
-    unknown = names.input_names - names_in_includers(file) - given_names(file) - declared
+    unknown = without_source(file, names.input_names)
     if not unknown:
         return
     unread_variables = set(unread(file, "for"))
@@ -154,7 +154,7 @@ def _is_abbreviation(name: str, known: str) -> bool:
 
 
 def _is_read_once(file: File, name: str) -> bool:
-    return name not in given_names(file) and len(list(file.template.names.references_of(name))) == 1
+    return name not in given_names(file) and is_read_once(file, name)
 
 
 def _only_mapping(file: File, binding: Binding) -> set[str]:
@@ -248,8 +248,8 @@ def singular_lists(file: File) -> Iterator[SingularList]:
     names = file.template.names
     if declared_names(file) is not None:
         return
-    suspicious = looped_names(file.chunks) & names.input_names - names_in_includers(file)
-    suspicious -= names_handed_on(file.snapshot, file.path) | given_names(file)
+    suspicious = without_source(file, looped_names(file.chunks) & names.input_names)
+    suspicious -= names_handed_on(file.snapshot, file.path)
     for name in sorted(suspicious):
         plural = next(
             (each for each in plurals(name) if each in names.bound_names("set") | names.input_names), None

@@ -179,6 +179,18 @@ def given_names(file: File) -> frozenset[str]:
     return frozenset[str]().union(*passed, *(map(str, sample.data) for sample in samples_of(file)))
 
 
+def without_source(file: File, names: frozenset[str]) -> frozenset[str]:
+    """Return those of the names to which no declaration, includer, program or sample gives a value."""
+    if not names:
+        return names
+    return names - (declared_names(file) or frozenset()) - names_in_includers(file) - given_names(file)
+
+
+def is_read_once(file: File, name: str) -> bool:
+    """Return whether the file reads a name at one place only."""
+    return len(list(file.template.names.references_of(name))) == 1
+
+
 def samples_of(file: File) -> Sequence[Sample]:
     """Return the samples that the header names; `invalid-sample` reports why they cannot be read."""
     if not file.template.declarations.settings.samples:

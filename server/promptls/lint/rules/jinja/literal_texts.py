@@ -88,7 +88,7 @@ from itertools import pairwise
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from promptls.dialects.prompt_poet.vocabulary import ROLES
-from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers, samples_of
+from promptls.lint.analysis.unmatched_names import samples_of, without_source
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
 from promptls.semantic.names.file_names import FileNames
 from promptls.syntax.chunk import Chunk, Located, chunk_fact
@@ -282,15 +282,11 @@ def unquoted_text(file: File) -> Iterator[Finding]:
     suspicious = _names(file.chunks) & names.input_names - names.all_bound_names
     is_included = bool(file.snapshot.includers(file.path))
     if is_included:
-        suspicious -= names_in_includers(file)
         chains = include_chains(file.snapshot, file.path)
         suspicious -= {
             key for each in chains for call in calls_to(file.snapshot, each.entry) for key in call.keys
         }
-    if not suspicious:
-        return
-    suspicious -= declared_names(file) or frozenset()
-    suspicious -= given_names(file)
+    suspicious = without_source(file, suspicious)
     for located in file.chunks.where(_names) if suspicious else ():
         for each in _ambiguous(located.chunk):
             if each.name not in suspicious:

@@ -77,6 +77,7 @@ from promptls.lint.analysis.unmatched_names import (
     binding_of,
     declared_names,
     given_names,
+    is_read_once,
     names_in_includers,
     names_in_scope,
 )
@@ -292,10 +293,6 @@ def _only_reference(file: File, name: str) -> NameReference | None:
     return references[0] if is_only else None
 
 
-def _is_read_once(file: File, name: str) -> bool:
-    return len(list(file.template.names.references_of(name))) == 1
-
-
 def _is_established(file: File, name: str, typo: NameReference) -> bool:
     """Return whether a name is used often enough for another to be a typo of it, and could be used there."""
     names = file.template.names
@@ -412,7 +409,7 @@ def _hyphenated(file: File) -> Iterator[Finding]:
     names = file.template.names
     for located, (first, second, span) in items_in(file.chunks, _differences):
         are_inputs = {first, second} <= names.input_names
-        is_once = are_inputs and _is_read_once(file, first) and _is_read_once(file, second)
+        is_once = are_inputs and is_read_once(file, first) and is_read_once(file, second)
         is_called = located.chunk.text.startswith("(", span.end)
         meant = f"{first}_{second}"
         if (is_once and not is_called) or meant in names.read_names | names.all_bound_names:
@@ -433,9 +430,9 @@ def _dotted(file: File) -> Iterator[Finding]:
     for each in sorted(suspicious, key=lambda use: use.span):
         place = Span(each.span.start - 1 - len(each.owner), each.span.end)
         is_whole = file.template.source.slice(place) == f"{each.owner}.{each.name}"
-        if is_whole and each.owner not in passed and _is_read_once(file, each.owner):
+        if is_whole and each.owner not in passed and is_read_once(file, each.owner):
             meant = f"{each.owner}_{each.name}"
-            severity: Severity | None = "hint" if _is_read_once(file, meant) else None
+            severity: Severity | None = "hint" if is_read_once(file, meant) else None
             message = f"nothing else is named `{each.owner}`"
             yield Finding.suggest(place, message, meant, severity=severity)
 
@@ -463,6 +460,6 @@ def _pairs_in_place_of_attributes(file: File) -> Iterator[Finding]:
     names = file.template.names
     inputs = names.input_names - names.all_bound_names - _passed(file)
     for located, (first, second, place) in pairs:
-        if second in inputs and _is_read_once(file, second):
+        if second in inputs and is_read_once(file, second):
             message = "this prints a pair in parentheses"
             yield Finding.suggest(place, message, f"{first}.{second}").shifted(located.start)

@@ -74,11 +74,11 @@ from promptls.lint.analysis.unmatched_names import (
     foreign_constants,
     given_names,
     include_places,
-    names_in_includers,
     names_in_scope,
     out_of_scope,
     undeclared_references,
     unprovided_references,
+    without_source,
 )
 from promptls.lint.analysis.written_lists import unwritten_keys
 from promptls.lint.fixes.yaml_edits import added_input
@@ -166,9 +166,7 @@ def _in_isolated_blocks(file: File) -> Iterator[Finding]:
     """Yield the names in a block without `scoped` that are bound around the block, which does not see them."""
     names, branches = file.template.names, file.template.branches
     bound = union([names.bound_names(kind) for kind in ("set", "for", "with", "parameter")])
-    suspicious = (bound | {"loop"}) & names.input_names
-    if suspicious:
-        suspicious -= names_in_includers(file) | given_names(file) | (declared_names(file) or frozenset())
+    suspicious = without_source(file, (bound | {"loop"}) & names.input_names)
     for reference in (each for name in sorted(suspicious) for each in names.free_references_of(name)):
         around = [each for each in branches.at(reference.span.start) if each.keyword == "block"]
         if around and reference.name in names_in_scope(names, around[-1].opening):
@@ -381,11 +379,9 @@ def _before_import(file: File) -> Iterator[Finding]:
     Yield nothing in a file that declares inputs.
     """
     names = file.template.names
-    suspicious = names.bound_names("import") & names.input_names
-    if not suspicious or declared_names(file) is not None:
+    if declared_names(file) is not None:
         return
-    suspicious -= names_in_includers(file) | given_names(file)
-    for name in sorted(suspicious):
+    for name in sorted(without_source(file, names.bound_names("import") & names.input_names)):
         bindings = _bindings(file, name)
         free = names.free_references_of(name)
         is_outside = not file.template.branches.at(bindings[0].span.start)
@@ -468,9 +464,9 @@ def _misspelled_parameters(file: File) -> Iterator[Finding]:
     names = file.template.names
     if not names.bound_names("parameter") or not names.input_names:
         return
-    unknown = names.input_names - given_names(file) - (declared_names(file) or frozenset())
+    unknown = without_source(file, names.input_names)
     read = {each.binding for each in names.references if each.binding is not None}
-    like = typos_among(unknown - names_in_includers(file))
+    like = typos_among(unknown)
     unread = [each for each in names.bindings_of("parameter") if each not in read]
     of_loops = unknown & names.bound_names("for") if len(unread) == 1 else frozenset()
     for binding in unread:

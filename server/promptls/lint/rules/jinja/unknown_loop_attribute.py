@@ -39,7 +39,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers
+from promptls.lint.analysis.unmatched_names import declared_names, without_source
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk, rule
 from promptls.semantic.names.template_names import placed_statement_at
@@ -248,10 +248,9 @@ def _misspelled_loops(file: File) -> Iterator[Finding]:
     Otherwise, they are undeclared.
     """
     suspicious = _names_like_loop(file.chunks)
-    if suspicious and declared_names(file) is None:
-        suspicious &= file.template.names.input_names - given_names(file) - names_in_includers(file)
-    else:
-        suspicious = frozenset()
+    if declared_names(file) is not None:
+        return
+    suspicious = without_source(file, suspicious & file.template.names.input_names)
     for located in file.chunks.where(_names_like_loop) if suspicious else ():
         for name, span, meant in _like_loop(located.chunk):
             around = file.template.branches.at(located.start + span.start)

@@ -100,6 +100,7 @@ from promptls.lint.analysis.namespaces import MIN_LENGTH, unmatched_attributes
 from promptls.lint.analysis.typos import abbreviates, different_words
 from promptls.lint.analysis.unmatched_names import (
     declared_names,
+    is_read_once,
     may_be_read_in_broken_text,
     undeclared_references,
     unread,
@@ -337,7 +338,7 @@ def _is_abbreviated(file: File, name: str, other: str) -> bool:
     words = different_words(name, other) if "_" in name else None
     if words is None or len(words[0]) == 1 or not abbreviates(*words):
         return False
-    return len(list(file.template.names.references_of(other))) == 1
+    return is_read_once(file, other)
 
 
 def _has_side_effect(value: Expression) -> bool:

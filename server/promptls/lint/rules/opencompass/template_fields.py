@@ -137,14 +137,19 @@ def _masked(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) 
     inferencer = evaluation.inferencer.value if evaluation.inferencer else None
     if isinstance(inferencer, Mapping) and inferencer.merged("gen_field_replace_token"):
         return
+    for field in _asked(chunk, template):
+        if field.name == evaluation.output_column:
+            fix = Fix(f"Remove `{{{field.name}}}`", (Edit(field.span, ""),))
+            message = "the column of the answer is masked: the model gets nothing here"
+            yield Finding(field.span, message, (fix,))
+
+
+def _asked(chunk: Chunk, template: EvaluationTemplate) -> Iterator[Field]:
+    """Yield the fields in the turns of the person."""
     for body in template.bodies:
         for turn in turns_in(body, "round"):
             for text in turn_texts(turn) if turn.text("role") == "HUMAN" else ():
-                for field in fields_in(chunk, text):
-                    if field.name == evaluation.output_column:
-                        fix = Fix(f"Remove `{{{field.name}}}`", (Edit(field.span, ""),))
-                        message = "the column of the answer is masked: the model gets nothing here"
-                        yield Finding(field.span, message, (fix,))
+                yield from fields_in(chunk, text)
 
 
 def _shown_steps(chunk: Chunk, evaluation: Evaluation, template: EvaluationTemplate) -> Iterator[Finding]:
@@ -157,13 +162,10 @@ def _shown_steps(chunk: Chunk, evaluation: Evaluation, template: EvaluationTempl
     answers = sides.pop("BOT", set())
     is_answer = evaluation.output_column in answers
     answers = answers.difference({evaluation.output_column or ""}, *sides.values())
-    for body in template.bodies if answers and is_answer else ():
-        for turn in turns_in(body, "round"):
-            for text in turn_texts(turn) if turn.text("role") == "HUMAN" else ():
-                for field in fields_in(chunk, text):
-                    if field.name in answers:
-                        message = "the examples have this column in their answers: the model sees it here"
-                        yield Finding(field.span, message)
+    for field in _asked(chunk, template) if is_answer else ():
+        if field.name in answers:
+            message = "the examples have this column in their answers: the model sees it here"
+            yield Finding(field.span, message)
 
 
 def _why(evaluation: Evaluation, template: EvaluationTemplate) -> str:

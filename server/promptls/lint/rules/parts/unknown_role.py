@@ -36,7 +36,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from promptls.lint.analysis.part_values import assigned_values, printed_values
-from promptls.lint.analysis.unmatched_names import declared_names, given_names, names_in_includers, samples_of
+from promptls.lint.analysis.unmatched_names import samples_of, without_source
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.fixes.yaml_edits import colon_end
 from promptls.lint.rule import PARTS_KINDS, Edit, File, Finding, Fix, each_chunk_given, rule
@@ -145,11 +145,7 @@ _PRINTED: Final = re.compile(r"[\"']?\{\{-?\s*(\w+)\s*-?\}\}[\"']?")
 def _unquoted(file: File, roles: list[str]) -> Iterator[Finding]:
     """Yield the roles that Jinja reads as variables, if nothing gives them a value."""
     names = file.template.names
-    if not names.input_names.intersection(roles):
-        return
-    passed = names_in_includers(file) | (declared_names(file) or frozenset())
-    passed |= given_names(file)
-    unknown = names.input_names.intersection(roles) - names.all_bound_names - passed
+    unknown = without_source(file, names.input_names.intersection(roles) - names.all_bound_names)
     found: dict[str, list[Span]] = {}
     for placed in file.template.parts if unknown else ():
         value = placed.part.value("role")
