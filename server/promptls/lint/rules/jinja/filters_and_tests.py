@@ -120,7 +120,8 @@ Use instead:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from string import Formatter
 from typing import Final, NamedTuple
@@ -128,8 +129,8 @@ from typing import Final, NamedTuple
 from promptls.lint.analysis.suppression import RepeatedFinding, first_of_each
 from promptls.lint.fixes.misspellings import misspelled
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk, rule
-from promptls.syntax.chunk import Chunk, Piece, chunk_fact
-from promptls.syntax.facts import summary
+from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import items_in
 from promptls.syntax.jinja.builtins import FILTERS, TESTS
 from promptls.syntax.jinja.nodes import (
     Attribute,
@@ -217,28 +218,20 @@ class _Unknown:
         self._in_tag = lru_cache(maxsize=1024)(self._find_in_tag)
         """The uses in a tag, cached by its text."""
         self._in_chunk: Final = chunk_fact(lambda chunk: tuple(self._find(chunk)))
-        self._uses: Callable[[Piece], bool] = summary(lambda chunk: bool(self._in_chunk(chunk)), any)
-        self._names: Callable[[Piece], tuple[object, ...]] = summary(
-            lambda chunk: tuple((use.name, use.is_soft) for use in self._in_chunk(chunk)),
-            tuple[object, ...],
-        )
 
     def check(self, file: File) -> Iterator[Finding]:
         """Yield an error if loading fails, or a warning if only a branch fails."""
-        for located in file.template.source.root.where(self._uses):
-            for use in self._in_chunk(located.chunk):
-                is_soft = use.is_soft
-                if is_soft is None:
-                    blocks = file.template.branches.at(located.start + use.tag)
-                    frames = [block.keyword for block in blocks if block.keyword in _FRAMES]
-                    is_soft = frames[-1:] == ["if"]
-                message = f"Jinja has no {self._word} `{use.name}`"
-                if is_soft:
-                    message += ", and rendering fails where this is reached"
-                finding = self._meant(use.span.shifted(located.start), message, use.name)
-                yield Finding(
-                    finding.span, finding.message, finding.fixes, severity="warning" if is_soft else None
-                )
+        for located, use in items_in(file.chunks, self._in_chunk):
+            is_soft = use.is_soft
+            if is_soft is None:
+                blocks = file.template.branches.at(located.start + use.tag)
+                frames = [block.keyword for block in blocks if block.keyword in _FRAMES]
+                is_soft = frames[-1:] == ["if"]
+            message = f"Jinja has no {self._word} `{use.name}`"
+            if is_soft:
+                message += ", and rendering fails where this is reached"
+            finding = self._meant(use.span.shifted(located.start), message, use.name)
+            yield replace(finding, severity="warning" if is_soft else None)
 
     def _meant(self, span: Span, message: str, name: str) -> Finding:
         """Return the finding, suggesting Jinja's equivalent of a foreign name, or else a similar name."""

@@ -363,10 +363,7 @@ def _calls_of_mappings(chunk: Chunk) -> Iterator[Finding]:
             case Item(target=Call(function=Attribute(name=name) as method, arguments=()) as call):
                 if name in _VIEWS:
                     span = call.span.shifted(start)
-                    edits = (
-                        Edit.insert(span.start, "("),
-                        Edit.insert(span.end, " | list)"),
-                    )
+                    edits = (Edit.insert(span.start, "("), Edit.insert(span.end, " | list)"))
                     message = f"of a mapping, `{name}()` is no list: this is undefined"
                     fix = Fix("Make it a list", edits)
                     yield Finding(method.name_span.shifted(start), message, (fix,), severity="warning")

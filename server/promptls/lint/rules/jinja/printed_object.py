@@ -139,8 +139,7 @@ def _structures(file: File) -> _Structures:
     kinds = {name: _KINDS.get(types.type_of_name(name) or str) for name in set_here}
     known = {name: schema for name, schema in schemas.items() if name in inputs}
     return _Structures(
-        {**known, **_elements(file, known)},
-        {name: kind for name, kind in kinds.items() if kind is not None},
+        {**known, **_elements(file, known)}, {name: kind for name, kind in kinds.items() if kind is not None}
     )
 
 

@@ -81,11 +81,7 @@ from promptls.lint.analysis.unmatched_names import (
     names_in_includers,
     names_in_scope,
 )
-from promptls.lint.analysis.written_lists import (
-    has_lists_of_mappings,
-    written_odd_keys,
-    written_odd_values,
-)
+from promptls.lint.analysis.written_lists import has_lists_of_mappings, written_odd_keys, written_odd_values
 from promptls.lint.rule import JINJA_KINDS, OBJECT_KINDS, Edit, File, Finding, Fix, Severity, each_chunk, rule
 from promptls.semantic.names.scopes import NameReference
 from promptls.syntax.chunk import Chunk, chunk_fact

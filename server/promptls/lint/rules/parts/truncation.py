@@ -447,10 +447,7 @@ def _is_alone(block: Block) -> bool:
 
 
 def _is_one_of_many(
-    placed: PlacedPart,
-    rendered: Sequence[Sequence[RenderedPart]],
-    file: File,
-    parts: Sequence[RenderedPart],
+    placed: PlacedPart, rendered: Sequence[Sequence[RenderedPart]], file: File, parts: Sequence[RenderedPart]
 ) -> bool:
     """Return whether the part is repeated in a loop while another user part is never truncated.
 
