@@ -286,7 +286,6 @@ def _nearest(project: ProjectFile, keys: _Keys) -> _Keys:
 
 
 def _unknown_rate_limits(project: ProjectFile) -> Iterator[_Problem]:
-    """Yield the rate limits for unknown providers."""
     for name in project.settings.rate_limits:
         provider = name.partition(":")[0]
         if provider not in PROVIDERS and name not in project.settings.models:

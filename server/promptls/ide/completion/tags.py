@@ -86,9 +86,6 @@ def _item(signature: builtins.Signature, detail: str, rank: int) -> CompletionIt
     )
 
 
-_INDENT: Final = "  "
-
-
 def tag_items(request: Request, tag: Tag, start: int) -> Iterator[CompletionItem]:
     """Yield the keywords allowed in the tag that begins at offset `start`."""
     visible = request.visible

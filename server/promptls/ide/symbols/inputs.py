@@ -32,7 +32,6 @@ from promptls.workspace.python_calls import key_spans as python_key_spans
 from promptls.workspace.snapshot import Snapshot
 
 _CELL: Final = re.compile(r'"((?:[^"]|"")*)"|([^",\r\n]*)')
-_LINE_END: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _LINE: Final = re.compile(r"[^\r\n]+")
 _JSON: Final = re.compile(r'"((?:[^"\\\r\n]|\\.)*)"|[{}\[\]]')
 

@@ -231,7 +231,6 @@ def _pieces(shape: Shape) -> tuple[Shape, ...]:
 
 
 def _inside(shape: Shape, key: object) -> list[Shape]:
-    """Return the shapes of an element, or of the value under a key."""
     pieces = _pieces(shape)
     if key is Each.ELEMENT:
         return [each.element for each in pieces if each.kind == "list" and each.element is not None]

@@ -43,19 +43,10 @@ _ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 NUMBERS: Final[frozenset[type | None]] = frozenset({int, float})
 _TEXT_METHODS: Final = frozenset(
     {
-        "capitalize",
-        "casefold",
-        "format",
-        "join",
-        "lower",
-        "lstrip",
-        "replace",
-        "rstrip",
-        "strip",
-        "title",
-        "upper",
+        "capitalize", "casefold", "format", "join", "lower", "lstrip", "replace", "rstrip", "strip",
+        "title", "upper",
     }
-)
+)  # fmt: skip
 """Methods of texts that return texts."""
 _SPLITTING: Final = frozenset({"rsplit", "split", "splitlines"})
 _CONTAINERS: Final[dict[str, type]] = {"list": list, "tuple": tuple, "dict": dict}
@@ -108,7 +99,6 @@ class LiteralTypes:
         )
 
     def _bindings_of(self, name: str) -> list[Binding]:
-        """Return the places that set a name."""
         if self._bindings is None:
             self._bindings = {}
             for each in self._file.template.names.bindings_of("set"):
@@ -116,7 +106,6 @@ class LiteralTypes:
         return self._bindings.get(name, [])
 
     def _type_of_value(self, binding: Binding) -> type | None:
-        """Return the type of the value that a `set` binds."""
         statement = _of_one_name(self._file, binding)
         if statement is None:
             return None

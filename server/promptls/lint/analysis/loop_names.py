@@ -203,7 +203,6 @@ def _is_misspelled_once(file: File, name: str, known: str) -> bool:
 
 
 def _is_plural(name: str, other: str) -> bool:
-    """Return whether one of two names is the plural of the other."""
     return name in {f"{other}s", f"{other}es"} or other in {f"{name}s", f"{name}es"}
 
 
@@ -335,7 +334,6 @@ def loops_outside_of_loops(file: File) -> Iterator[Finding]:
 
 
 def _tests_loop(file: File) -> bool:
-    """Return whether the file tests if `loop` is defined."""
     return any(
         isinstance(node, Test)
         and node.name in {"defined", "undefined"}

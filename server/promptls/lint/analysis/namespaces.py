@@ -27,7 +27,6 @@ from promptls.text.positions import Span
 from promptls.text.suggest import is_typo
 from promptls.workspace.contract import names_handed_on, needs_of, targets
 
-"""The kinds of bindings besides `set`."""
 MIN_LENGTH: Final = 3
 """The minimum length of a name for it to be considered a typo."""
 _ABOUT_PRESENCE: Final = frozenset({"default", "d", "defined", "undefined"})

@@ -228,7 +228,6 @@ def metric_models(metric: NamedMetric, project: Project) -> Iterator[tuple[str, 
 
 
 def _embeddings_problem(name: str, project: Project) -> NameProblem | None:
-    """Return the problem of the name of an embedding model, or None."""
     from promptls.models.model_names import LOCAL_EMBEDDINGS, find_embeddings
     from promptls.models.providers import TABLE
 

@@ -176,7 +176,6 @@ def _row_mismatches(path: Path, written: str) -> tuple[tuple[Row, str], ...]:
 
 
 def _in_samples(file: File) -> Iterator[Finding]:
-    """Yield the problems of the samples."""
     span = file.template.declarations.value_span("samples")
     if span is None or not file.template.declarations.settings.samples:
         return

@@ -350,7 +350,6 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _enums(schema: object) -> Iterator[object]:
-    """Yield the `enum` of each schema in the schemas of the inputs."""
     for key, value in schema.items() if isinstance(schema, Mapping) else ():
         if key == "enum":
             yield value

@@ -370,7 +370,6 @@ def _calls_of_mappings(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _is_declared(node: Attribute, declarations: Declarations) -> bool:
-    """Return whether the attribute is a declared key of an input."""
     if not isinstance(node.target, Name):
         return False
     for key in declarations.inputs:

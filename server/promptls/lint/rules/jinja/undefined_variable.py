@@ -199,7 +199,6 @@ def _unprovided(file: File) -> Iterator[Finding]:
 
 
 def _misspelled(file: File, reference: NameReference, meant: str) -> Finding:
-    """Return the finding for a typo of an input."""
     name = reference.name
     # If nothing reads the declared name, the typo may be in the declaration.
     is_sure = meant in file.template.names.input_names

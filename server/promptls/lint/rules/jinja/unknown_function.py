@@ -174,7 +174,6 @@ _OF_OTHERS: Final = {
 
 
 def _python_functions(file: File, functions: frozenset[str]) -> Iterator[Finding]:
-    """Yield the calls of Python functions in a file that declares no inputs."""
     if functions_path(file.snapshot, file.path):
         return
     names = file.template.names

@@ -251,20 +251,10 @@ def _finding(file: File, binding: Binding, message: str) -> Finding:
 
 _CHANGING_METHODS: Final = frozenset(
     {
-        "add",
-        "append",
-        "clear",
-        "discard",
-        "extend",
-        "insert",
-        "pop",
-        "remove",
-        "reverse",
-        "setdefault",
-        "sort",
-        "update",
+        "add", "append", "clear", "discard", "extend", "insert", "pop", "remove", "reverse", "setdefault",
+        "sort", "update",
     }
-)
+)  # fmt: skip
 """The methods of lists, sets and mappings that are called for their side effects."""
 
 

@@ -535,7 +535,6 @@ def _callees(file: File) -> dict[str, Callee]:
 
 
 def _of_calls(chunk: Chunk, callees: Mapping[str, Callee]) -> Iterator[Finding]:
-    """Yield the wrong arguments of calls in the chunk."""
     for start, name, call in chunk_calls(chunk):
         callee = callees.get(name)
         function = call.function

@@ -239,7 +239,6 @@ def _foreign_text(turn: Mapping) -> Iterator[Finding]:
 
 
 def _not_numbers(node: Node | None, keys: Iterable[str] = _NUMBERS) -> Iterator[Finding]:
-    """Yield the texts in place of numbers."""
     if not isinstance(node, Mapping):
         return
     for key in keys:

@@ -269,7 +269,6 @@ _TAGS_OF_ONE_BRANCH: Final = 2
 
 
 def _has_one_branch(file: File, block: OpenBlock) -> bool:
-    """Return whether a block has no `elif` or `else`."""
     found = block_at(file.template.source, block.opening)
     return found is not None and len(found.tags) == _TAGS_OF_ONE_BRANCH
 

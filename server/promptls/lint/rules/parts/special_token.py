@@ -235,7 +235,6 @@ def _incomplete(chunk: Chunk) -> Iterator[Finding]:
 
 
 def _misspelled_spaces(chunk: Chunk) -> Iterator[Finding]:
-    """Yield the misspelled `<|space|>` in the texts of tags."""
     for start, node in expressions_in(chunk):
         if isinstance(node, Constant) and isinstance(node.value, str):
             place = node.span.shifted(start)

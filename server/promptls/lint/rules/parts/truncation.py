@@ -248,7 +248,6 @@ def _may_be_cut(chunk: Chunk) -> bool:
 
 
 def _is_positive(value: object) -> bool:
-    """Return whether a value is, or may be, above 0."""
     if not isinstance(value, Scalar) or value.dynamic:
         return True
     try:
@@ -438,7 +437,6 @@ def _in_written_parts(file: File) -> Iterator[Finding]:
 
 
 def _is_written(value: Node) -> bool:
-    """Return whether a value is a scalar without Jinja."""
     return isinstance(value, Scalar) and not value.dynamic
 
 

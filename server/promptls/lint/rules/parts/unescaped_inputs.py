@@ -122,7 +122,6 @@ def _unquoted(file: File) -> Iterator[tuple[int, Chunk, PrintedInput]]:
 
 
 def _is_whole(chunk: Chunk, value: PrintedInput) -> bool:
-    """Return whether the value is the whole content."""
     start, end = value.content
     return chunk.text.startswith("{{", start) and chunk.text.find("}}", start) + 2 == end
 

@@ -427,7 +427,6 @@ def _in_text(chunk: Chunk, scalar: Scalar, inputs: list[str]) -> Iterator[Findin
 
 
 def _touches_tag(chunk: Chunk, field: tuple[int, int], by: int) -> bool:
-    """Return whether a tag is adjacent to a field."""
     start, end = field[0] + by, field[1] + by
     return any(
         tag.span.end == start or tag.span.start == end or tag.span.covers(start)
