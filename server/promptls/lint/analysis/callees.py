@@ -183,11 +183,13 @@ def _exported(template: Template, name: str) -> Callee | None:
 
 def is_call_block(chunk: Chunk, tag_start: int, call: Call) -> bool:
     """Return whether the call is that of a `{% call %}` block, which passes a `caller`."""
-    for tag in chunk.tags:
-        if tag.span.start == tag_start and tag.kind == "statement":
-            statement = tag_tree(tag).statement
-            return statement.keyword == "call" and any(each is call for each in statement.expressions)
-    return False
+    tag = chunk.tag_at(tag_start)
+    statement = tag_tree(tag).statement if tag is not None and tag.kind == "statement" else None
+    return (
+        statement is not None
+        and statement.keyword == "call"
+        and any(each is call for each in statement.expressions)
+    )
 
 
 @chunk_fact

@@ -118,10 +118,7 @@ def _without_key(path: Path, types: frozenset[str], schema: Any, key: str) -> Us
 
 def meant_key(schema: Any, use: Use) -> tuple[str, str] | None:
     """Return the last key of a use and the declared key that it is a typo of; None if it is not a typo."""
-    for step in use.path[1:-1]:
-        types = declared_types(schema)
-        schema = below(schema, types, step.key) if types is not None else None
-    key = use.path[-1].key
+    schema, key = schema_along(schema, use.path[1:-1]), use.path[-1].key
     if not isinstance(schema, Mapping) or not isinstance(key, str) or len(use.path) == 1:
         return None
     meant = typo_of(schema, key)
@@ -495,12 +492,16 @@ def never_equal(schema: Any, use: Use) -> Iterator[Finding]:
 
 def schema_at(schema: Any, path: Path) -> Mapping[str, Any] | None:
     """Return the schema of the value at a path; None if undeclared or if the value may come from elsewhere."""
-    if any(step.optional for step in path):
-        return None
-    for step in path[1:]:
+    found = None if any(step.optional for step in path) else schema_along(schema, path[1:])
+    return found if isinstance(found, Mapping) else None
+
+
+def schema_along(schema: Any, steps: Path) -> Any:
+    """Return the schema of the value that some steps lead to; None if it is not declared."""
+    for step in steps:
         types = declared_types(schema)
         schema = below(schema, types, step.key) if types is not None else None
-    return schema if isinstance(schema, Mapping) else None
+    return schema
 
 
 def _may_equal(value: object, types: frozenset[str]) -> bool:

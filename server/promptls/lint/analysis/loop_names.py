@@ -42,6 +42,15 @@ def _looped(chunk: Chunk) -> frozenset[str]:
 
 
 looped_names: Final = summary(_looped, union)
+listed_names: Final = summary(
+    lambda chunk: frozenset(
+        loop.expressions[0].name
+        for _, loop in loops_in(chunk)
+        if isinstance(loop.expressions[0], Name) and len(loop.targets) == len(loop.target_names) == 1
+    ),
+    union,
+)
+"""The names that loops with one variable iterate over."""
 
 
 def _paths(chunk: Chunk) -> frozenset[str]:

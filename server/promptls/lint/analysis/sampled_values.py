@@ -7,12 +7,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptls.lint.analysis.declared_types import (
-    below,
     declared_types,
     lacks_property,
     may_differ,
     mismatch,
     path_text,
+    schema_along,
 )
 from promptls.lint.analysis.unmatched_names import needed_inputs
 from promptls.lint.rule import File
@@ -132,10 +132,7 @@ def _is_slip(text: str, meant: str) -> bool:
 
 def _schema_at(schemas: Mapping[str, Any], path: Path) -> dict[str, Any] | None:
     """Return the schema of the values at a path; None if the samples do not show it."""
-    schema = schemas.get(str(path[0].key))
-    for step in path[1:]:
-        types = declared_types(schema)
-        schema = below(schema, types, step.key) if schema is not None and types is not None else None
+    schema = schema_along(schemas.get(str(path[0].key)), path[1:])
     return schema if isinstance(schema, dict) and schema else None
 
 

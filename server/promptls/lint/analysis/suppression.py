@@ -52,28 +52,25 @@ class SuppressedName(NamedTuple):
 
 def suppressions_of(source: Source) -> Suppressions:
     """Return the rules that the file suppresses."""
-    lines: dict[int, frozenset[str]] = {}
-    everywhere: frozenset[str] = frozenset()
-    for each in suppressed_names(source):
-        if each.line is None:
-            everywhere |= {each.name}
-        else:
-            lines[each.line] = lines.get(each.line, frozenset()) | {each.name}
-    return Suppressions(lines, everywhere)
+    return _collect((each.line, each.name) for each in suppressed_names(source))
 
 
 def suppressions_in(comments: Iterable[tuple[int, str]]) -> Suppressions:
     """Return the rules that comments suppress; each comment is passed with the line it applies to."""
-    lines: dict[int, frozenset[str]] = {}
-    everywhere: frozenset[str] = frozenset()
-    for line, text in comments:
-        match = _COMMENT.search(text)
-        names = frozenset(LISTED_NAME.findall(match[2])) if match else frozenset()
-        if match and match[1]:
-            everywhere |= names
-        elif names:
-            lines[line] = lines.get(line, frozenset()) | names
-    return Suppressions(lines, everywhere)
+    matches = ((line, match) for line, text in comments if (match := _COMMENT.search(text)) is not None)
+    return _collect(
+        (None if match[1] else line, name)
+        for line, match in matches
+        for name in LISTED_NAME.findall(match[2])
+    )
+
+
+def _collect(names: Iterable[tuple[int | None, str]]) -> Suppressions:
+    lines: dict[int | None, frozenset[str]] = {}
+    for line, name in names:
+        lines[line] = lines.get(line, frozenset()) | {name}
+    everywhere = lines.pop(None, frozenset())
+    return Suppressions({line: found for line, found in lines.items() if line is not None}, everywhere)
 
 
 def suppressed_names(source: Source) -> list[SuppressedName]:

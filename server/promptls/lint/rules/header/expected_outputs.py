@@ -90,7 +90,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from collections.abc import Mapping as AnyMapping
 from typing import Any, Final, NamedTuple
 
 from promptls.dialects.prompt_poet.vocabulary import EXPECTED_KEYS
@@ -103,7 +102,7 @@ from promptls.semantic.header import Example, example_fact
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, chunk_events
 from promptls.semantic.parts import chunk_items
 from promptls.syntax.chunk import Chunk, chunk_fact
-from promptls.syntax.facts import summary, union
+from promptls.syntax.facts import has_any, items_in
 from promptls.syntax.yaml.nodes import Mapping, Node, Scalar, Sequence, key_text, nearest_node_at, scalar_text
 from promptls.text.errors import parse_json
 from promptls.text.format import in_code
@@ -121,67 +120,44 @@ class _Expecting(NamedTuple):
     read: frozenset[str]
 
 
-class _Fact(NamedTuple):
-    """Whether a name is a required input, and the reason that listing it is wrong."""
-
-    is_needed: bool
-    problem: str
-
-
 @rule(severity="warning", kinds=PARTS_KINDS)
 def conflicting_expected_keys(file: File) -> Iterator[Finding]:
-    """Yield the expected keys of parts that conflict with the file."""
-    if _all_names(file.chunks):
-        known = _facts(file)
-        for located in file.chunks.where(_all_names):
-            for finding in _in_chunk(located.chunk, known):
-                yield finding.shifted(located.start)
+    """Yield the expected keys of parts that conflict with the file.
 
-
-def _facts(file: File) -> dict[str, _Fact]:
-    """Return the facts about the names that parts list or read.
-
-    Return nothing if the functions file, which may provide any of the names, cannot be read.
+    Yield nothing if the functions file, which may provide any of the names, cannot be read.
     """
     functions = function_names(file.snapshot, file.path)
-    if functions is None:
-        return {}
-    inputs = file.template.names.input_names
+    if functions is None or not has_any(_expecting)(file.chunks):
+        return
     declared = declared_names(file)  # `undeclared-input` reports the other names
-    undeclared = frozenset[str]() if declared is None else inputs - declared
-    root = file.template.source.root
-    listed = _listed(root)
-    mentioned = _all_names(root) - functions
-    shapes = used_shapes(file.template) if mentioned else {}
-    return {
-        name: _Fact(
-            name in inputs - undeclared and not (name in shapes and shapes[name].optional),
-            _problem_of(file, name) if name in listed else "",
-        )
-        for name in mentioned
-    }
+    optional = {name for name, shape in used_shapes(file.template).items() if shape.optional}
+    needed = file.template.names.input_names - functions - optional
+    needed = needed if declared is None else needed & declared
+    for located, part in items_in(file.chunks, _expecting):
+        for finding in _conflicts(file, part, needed, functions):
+            yield finding.shifted(located.start)
 
 
-def _in_chunk(chunk: Chunk, known: AnyMapping[str, _Fact]) -> Iterator[Finding]:
-    """Yield the expected keys of the chunk's parts that conflict with the facts."""
-    for part in _expecting(chunk):
-        unlisted = {name for name in part.read if name in known and known[name].is_needed}
-        unlisted -= {name for name, _ in part.listed}
-        for name, span in part.listed:
-            if name in part.read or name in INJECTED or name not in known:
-                continue
-            if message := known[name].problem:
-                meant = nearest(name, unlisted)
-                yield misspelled(span, message, name, {meant} if meant else ())
-                unlisted -= {meant or ""}
-        if unlisted:
-            written = in_code(sorted(unlisted))
-            message = f"this part reads {written} too, which is not among its expected keys"
-            fixes: tuple[Fix, ...] = ()
-            if part.end is not None:
-                added = Edit.insert(part.end, "".join(f", {name}" for name in sorted(unlisted)))
-                fixes = (Fix(f"Add {written}", (added,)),)
-            yield Finding(part.place, message, fixes, severity="information")
+def _conflicts(
+    file: File, part: _Expecting, needed: frozenset[str], functions: frozenset[str]
+) -> Iterator[Finding]:
+    """Yield the expected keys of a part that conflict with the `needed` inputs of the file."""
+    unlisted = {*part.read & needed}.difference(name for name, _ in part.listed)
+    for name, span in part.listed:
+        if name in part.read or name in INJECTED or name in functions:
+            continue
+        if message := _problem_of(file, name):
+            meant = nearest(name, unlisted)
+            yield misspelled(span, message, name, {meant} if meant else ())
+            unlisted -= {meant or ""}
+    if unlisted:
+        written = in_code(sorted(unlisted))
+        message = f"this part reads {written} too, which is not among its expected keys"
+        fixes: tuple[Fix, ...] = ()
+        if part.end is not None:
+            added = Edit.insert(part.end, "".join(f", {name}" for name in sorted(unlisted)))
+            fixes = (Fix(f"Add {written}", (added,)),)
+        yield Finding(part.place, message, fixes, severity="information")
 
 
 def _problem_of(file: File, name: str) -> str:
@@ -222,16 +198,6 @@ def _expecting(chunk: Chunk) -> tuple[_Expecting, ...]:
         last = node.items[-1].span.end if node.items and is_flow else None
         found.append(_Expecting(tuple(items), entry.key.span, last, frozenset(read - GLOBALS - INJECTED)))
     return tuple(found)
-
-
-_listed: Final = summary(
-    lambda chunk: frozenset(name for part in _expecting(chunk) for name, _ in part.listed), union
-)
-"""The names that the parts of a piece list."""
-_all_names: Final = summary(
-    lambda chunk: union([_listed(chunk), *(part.read for part in _expecting(chunk))]), union
-)
-"""The names that the parts of a piece with expected keys list or read."""
 
 
 @rule(severity="warning", kinds=DECLARING_KINDS)

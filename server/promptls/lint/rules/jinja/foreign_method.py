@@ -42,7 +42,7 @@ from typing import Final
 from markupsafe import Markup
 
 from promptls.lint.analysis.literal_types import Group, LiteralTypes
-from promptls.lint.analysis.loop_names import looped_paths
+from promptls.lint.analysis.loop_names import listed_names, looped_paths
 from promptls.lint.analysis.unmatched_names import declared_names
 from promptls.lint.rule import JINJA_KINDS, Edit, File, Finding, Fix, each_chunk_given, rule
 from promptls.semantic.flow.shapes import used_shapes
@@ -355,17 +355,19 @@ def _is_module(file: File, name: str) -> bool:
 def _is_looped(file: File, value: Call, name: str) -> bool:
     """Return whether a variable that is set to the result of a call is no namespace, but iterated over."""
     is_namespace = isinstance(value.function, Name) and value.function.name == "namespace"
-    return not is_namespace and _has_loop(file, name)
+    return not is_namespace and name in listed_names(file.chunks)
 
 
 def _is_sequence(file: File, name: str) -> bool:
     """Return whether the file uses a value as a list or text, and apart from that only reads its length."""
     if name in file.template.names.bound_names("set"):
-        return _has_loop(file, name)
+        return name in listed_names(file.chunks)
     shape = used_shapes(file.template).get(name)
     if shape is None or not all(map(_has_only_length, alternatives_of(shape))):
         return False
-    return any(each.kind in {"list", "text"} for each in alternatives_of(shape)) or _has_loop(file, name)
+    return any(each.kind in {"list", "text"} for each in alternatives_of(shape)) or name in listed_names(
+        file.chunks
+    )
 
 
 def _is_looped_path(file: File, located: Located, target: Expression, start: int) -> bool:
@@ -374,16 +376,6 @@ def _is_looped_path(file: File, located: Located, target: Expression, start: int
         return False
     text = located.chunk.text[start + target.span.start : start + target.span.end]
     return text in looped_paths(file.chunks)
-
-
-def _has_loop(file: File, name: str) -> bool:
-    """Return whether a loop with one variable iterates over a value."""
-    for binding in file.template.names.bindings_of("for"):
-        statement = statement_at(file.template, binding.span.start)
-        source = statement.first if statement is not None else None
-        if statement is not None and isinstance(source, Name) and source.name == name:
-            return len(statement.targets) == 1 and isinstance(statement.targets[0], Name)
-    return False
 
 
 def _has_only_length(shape: Shape) -> bool:
