@@ -94,7 +94,7 @@ from promptls.syntax.chunk import Chunk
 from promptls.syntax.jinja.blocks import chunk_blocks
 from promptls.syntax.jinja.file_blocks import blocks_across
 from promptls.syntax.jinja.nodes import Call, Constant, Name, Statement, walk
-from promptls.syntax.jinja.problems import statement_of, tag_tree
+from promptls.syntax.jinja.problems import keyword_of, statement_of, tag_tree
 from promptls.syntax.jinja.scanner import Tag
 from promptls.text.positions import Span
 
@@ -243,7 +243,7 @@ def glued_part(file: File) -> Iterator[Finding]:
     found: dict[Span, Finding] = {}
     for each in file.rendering.white_space if file.rendering is not None else ():
         tag = _tag_before(file, each.start) if each.kind in _HOW and each.start else None
-        if tag is not None and tag.trims_after and not tag.is_macro:
+        if tag is not None and tag.tag.trims_after and keyword_of(tag.tag) != "macro":
             found[tag.span] = _part_finding(file, tag, _HOW[each.kind], "warning" if each.detail else "error")
     for placed in file.template.parts:
         start = source.line_span(source.line_column(placed.span.start).line).start
@@ -269,7 +269,7 @@ def _glued_includes(file: File) -> Iterator[Finding]:
         between = source.slice(Span(before.span.end, tag.start))
         if between.strip() or not all(_INCLUDE.match(source.slice(each)) for each in (before.span, tag)):
             continue
-        signs = [Span(before.span.end - 3, before.span.end - 2)] if before.trims_after else []
+        signs = [Span(before.span.end - 3, before.span.end - 2)] if before.tag.trims_after else []
         signs += [Span(tag.start + 2, tag.start + 3)] if source.slice(tag).startswith("{%-") else []
         if "\n" in between and not signs:
             continue
@@ -315,56 +315,24 @@ def _loops_over_parts(file: File) -> Iterator[Finding]:
             yield Finding(block.keywords[0], message)
 
 
-class _Tag(NamedTuple):
-    """A tag at a span of the file, its white space control, and the end of the tag before it in its chunk."""
+class _PlacedTag(NamedTuple):
+    """A tag, the one before it in its chunk, and the offset of the chunk."""
 
-    span: Span
-    trims_before: bool
-    trims_after: bool
-    is_silent: bool
-    """Whether it prints nothing, and what is before it is printed in front of what is after it."""
-    is_value: bool
-    names: frozenset[str] | None
-    """The variables in a printed expression; None if it calls a function."""
-    after: int
-    is_after_value: bool
-    is_macro: bool
-    """Whether it begins a macro, so that what follows is printed elsewhere."""
+    tag: Tag
+    before: Tag | None
+    start: int
+
+    @property
+    def span(self) -> Span:
+        """The span of the tag in the file."""
+        return self.tag.span.shifted(self.start)
 
 
-def _tag_before(file: File, start: int) -> _Tag | None:
+def _tag_before(file: File, start: int) -> _PlacedTag | None:
     """Return the last tag before a part."""
     located = file.template.source.located(start - 1)
-    tags = located.chunk.tags
-    index = next(
-        (index for index in reversed(range(len(tags))) if tags[index].span.end <= start - located.start), None
-    )
-    if index is None:
-        return None
-    tag = tags[index]
-    before = tags[index - 1] if index else None
-    statement = statement_of(tag)
-    is_silent = tag.kind == "comment" or (
-        statement is not None and statement.keyword in _BETWEEN_PARTS and not _captures(statement)
-    )
-    return _Tag(
-        tag.span.shifted(located.start),
-        tag.trims_before,
-        tag.trims_after,
-        is_silent,
-        tag.kind == "output",
-        _names_in(tag),
-        located.start + (before.span.end if before else 0),
-        before is not None and before.kind == "output",
-        statement is not None and statement.keyword == "macro",
-    )
-
-
-def _names_in(tag: Tag) -> frozenset[str] | None:
-    nodes = [node for each in tag_tree(tag).statement.expressions for node in walk(each)]
-    if any(isinstance(node, Call) for node in nodes):
-        return None
-    return frozenset(node.name for node in nodes if isinstance(node, Name))
+    tags = [tag for tag in located.chunk.tags if tag.span.end <= start - located.start]
+    return _PlacedTag(tags[-1], tags[-2] if len(tags) > 1 else None, located.start) if tags else None
 
 
 def _set_names(file: File) -> frozenset[str]:
@@ -373,27 +341,35 @@ def _set_names(file: File) -> frozenset[str]:
     return names.bound_names("set") | names.bound_names("with") | names.bound_names("parameter")
 
 
-def _joined_part(file: File, tag: _Tag, start: int) -> Severity | None:
+def _joined_part(file: File, placed: _PlacedTag, start: int) -> Severity | None:
     """Return the severity if a tag certainly trims all between a part and the text before the tag, or None.
 
     That needs no rendering, which may fail, or may not reach the part.
     """
-    source = file.template.source
-    if not tag.trims_after or source.slice(Span(tag.span.end, start)).strip():
+    source, (tag, before, begin) = file.template.source, placed
+    if not tag.trims_after or source.slice(Span(placed.span.end, start)).strip():
         return None
-    if tag.is_value:
-        line = source.line_span(source.line_column(tag.span.start).line).start
-        before = source.slice(Span(line, tag.span.start))
-        is_of_data = tag.names is not None and tag.names.isdisjoint(_set_names(file))
-        return "warning" if before and "%}" not in before and is_of_data else None
-    if not tag.trims_before or not tag.is_silent:
+    if tag.kind == "output":
+        line = source.line_span(source.line_column(placed.span.start).line).start
+        on_line = source.slice(Span(line, placed.span.start))
+        nodes = [node for each in tag_tree(tag).statement.expressions for node in walk(each)]
+        set_names = _set_names(file)
+        is_of_data = not any(
+            isinstance(node, Call) or (isinstance(node, Name) and node.name in set_names) for node in nodes
+        )
+        return "warning" if on_line and "%}" not in on_line and is_of_data else None
+    statement = statement_of(tag)
+    prints_nothing = (
+        statement is not None and statement.keyword in _BETWEEN_PARTS and not _captures(statement)
+    )
+    if not tag.trims_before or not (tag.kind == "comment" or prints_nothing):
         return None
-    if source.slice(Span(tag.after, tag.span.start)).strip():
+    if source.slice(Span(begin + (before.span.end if before else 0), placed.span.start)).strip():
         return "error"
-    return "warning" if tag.is_after_value else None
+    return "warning" if before is not None and before.kind == "output" else None
 
 
-def _part_finding(file: File, tag: _Tag, how: str, severity: Severity) -> Finding:
+def _part_finding(file: File, tag: _PlacedTag, how: str, severity: Severity) -> Finding:
     span = tag.span
     written = file.template.source.slice(span)[:-2]
     dashes = len(written) - len(written.rstrip("-"))  # a comment may end with several
