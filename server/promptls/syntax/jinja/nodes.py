@@ -257,6 +257,17 @@ def walk(node: Expression) -> Iterator[Expression]:
         stack.extend(reversed(children(current)))
 
 
+def conditional_ids(expressions: Iterable[Expression]) -> frozenset[int]:
+    """Return the ids of the nodes in conditional expressions, `and` and `or`, which may not be evaluated."""
+    return frozenset(
+        id(inner)
+        for node in expressions
+        if isinstance(node, Conditional)
+        or (isinstance(node, Operation) and not {"and", "or"}.isdisjoint(node.operators))
+        for inner in walk(node)
+    )
+
+
 def names_in(targets: Iterable[Expression]) -> Iterator[Name]:
     """Yield the names among the targets of a tag, and those in lists of names."""
     for target in targets:

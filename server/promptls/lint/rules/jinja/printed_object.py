@@ -236,15 +236,16 @@ def _printed_macros(file: File) -> Iterator[Finding]:
     targets = {file.snapshot.resolve(file.path, each) for each in file.template.references}
     templates = [file.snapshot.template(target) for target in targets if target is not None]
     imported = union([each.names.bound_names("macro") for each in templates if each is not None])
-    for name in sorted(suspicious):
-        for reference in names.references_of(name):
-            binding = reference.binding
-            is_macro = binding is not None and (
+    for located in chunks_with(file.chunks, _whole_names, suspicious):
+        for name, place in _whole(located.chunk):
+            reference = names.reference_at(place.shifted(located.start)) if name in suspicious else None
+            binding = reference.binding if reference is not None else None
+            if binding is None or not (
                 binding.kind == "macro" or (binding.kind == "import" and name in imported)
-            )
-            chunk = file.template.source.located(reference.span.start)
-            if is_macro and (name, reference.span.shifted(-chunk.start)) in _whole(chunk.chunk):
-                yield Finding(reference.span, "this prints the macro itself and not its text; `()` calls it")
+            ):
+                continue
+            message = "this prints the macro itself and not its text; `()` calls it"
+            yield Finding(place.shifted(located.start), message)
 
 
 @chunk_fact

@@ -102,7 +102,16 @@ from promptls.semantic.names.template_names import placed_statement_at, statemen
 from promptls.semantic.types.shape import UNKNOWN
 from promptls.syntax.chunk import Chunk, chunk_fact
 from promptls.syntax.facts import summary, union
-from promptls.syntax.jinja.nodes import Attribute, Call, Conditional, Expression, Item, Name, Operation, walk
+from promptls.syntax.jinja.nodes import (
+    Attribute,
+    Call,
+    Expression,
+    Item,
+    Name,
+    Operation,
+    conditional_ids,
+    walk,
+)
 from promptls.syntax.jinja.problems import expressions_in, loops_in
 from promptls.syntax.jinja.tag_tokens import FOREIGN_CONSTANTS
 from promptls.text.format import in_code
@@ -314,13 +323,7 @@ def _before_set(file: File) -> Iterator[Finding]:
 def _needed(chunk: Chunk) -> tuple[tuple[str, Span], ...]:
     """Return the names whose value an expression needs: rendering fails if it is undefined."""
     found: list[tuple[str, Span]] = []
-    guarded = {
-        id(inner)
-        for _, node in expressions_in(chunk)
-        if isinstance(node, Conditional)
-        or (isinstance(node, Operation) and not {"and", "or"}.isdisjoint(node.operators))
-        for inner in walk(node)
-    }
+    guarded = conditional_ids(node for _, node in expressions_in(chunk))
     for start, node in expressions_in(chunk):
         if id(node) in guarded:
             continue

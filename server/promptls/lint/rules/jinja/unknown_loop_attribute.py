@@ -51,14 +51,13 @@ from promptls.syntax.jinja.file_blocks import blocks_around, blocks_inside
 from promptls.syntax.jinja.nodes import (
     Attribute,
     Call,
-    Conditional,
     Constant,
     Expression,
     Filter,
     Item,
     Name,
     Operation,
-    walk,
+    conditional_ids,
 )
 from promptls.syntax.jinja.problems import expressions_in, tag_tree, uncalled_attributes
 from promptls.syntax.jinja.scanner import Tag
@@ -143,9 +142,6 @@ def _missing_neighbors(chunk: Chunk) -> Iterator[Finding]:
                         yield Finding(key.span.shifted(start), message)
 
 
-_CHOICES: Final = frozenset({"and", "or"})
-
-
 def _unconditional(chunk: Chunk, loop: Pair) -> Iterator[tuple[int, Expression]]:
     """Yield the expressions that each iteration of a loop evaluates, with the offset of their tag."""
     body = Span(chunk.tags[loop.opening].span.end, chunk.tags[loop.closing].span.start)
@@ -159,12 +155,7 @@ def _unconditional(chunk: Chunk, loop: Pair) -> Iterator[tuple[int, Expression]]
         for start, node in expressions_in(chunk)
         if body.covers(start) and not any(span.covers(start) for span in inner)
     ]
-    conditional = {
-        id(inside)
-        for _, node in reads
-        if isinstance(node, Conditional) or (isinstance(node, Operation) and node.operators[0] in _CHOICES)
-        for inside in walk(node)
-    }
+    conditional = conditional_ids(node for _, node in reads)
     yield from (read for read in reads if id(read[1]) not in conditional)
 
 

@@ -52,6 +52,7 @@ from promptls.syntax.jinja.nodes import (
     Operation,
     Slice,
     Statement,
+    conditional_ids,
     walk,
 )
 from promptls.syntax.jinja.problems import expressions_in, tag_tree
@@ -94,13 +95,7 @@ def _events(chunk: Chunk) -> tuple[_Event, ...]:
 
 def _reads(expression: Expression, start: int, after: int) -> Iterator[_Event]:
     """Yield the variables that filters and `in` read."""
-    uncertain = {
-        id(inner)
-        for node in walk(expression)
-        if isinstance(node, Conditional)
-        or (isinstance(node, Operation) and set(node.operators) & {"and", "or"})
-        for inner in walk(node)
-    }
+    uncertain = conditional_ids(walk(expression))
     for node in walk(expression):
         read: Expression | None = None
         if isinstance(node, Filter) and node.name not in _NOT_READING:
