@@ -20,12 +20,12 @@ from promptls.lint.rules.experiments.models_and_metrics import (
     retirement,
 )
 from promptls.lint.rules.experiments.named_datasets import dataset_problem
+from promptls.lint.rules.header.declarations import encoding_problem
 from promptls.lint.runner import severity_of
 from promptls.models.model_names import PROVIDERS, provider_shadowed_by, shadowing_message
 from promptls.security.files import current_scope, is_file, is_folder
 from promptls.settings.valid_part import MAX_PROBLEMS
 from promptls.text.errors import FilePlace
-from promptls.text.format import lower_first
 from promptls.text.suggest import did_you_mean, is_close, is_typo
 from promptls.workspace.settings import ProjectFile, SettingsProblem, place_of_setting, place_order
 
@@ -76,22 +76,9 @@ def _unknown_rules(project: ProjectFile) -> Iterator[_Problem]:
 
 
 def _unknown_encoding(project: ProjectFile) -> Iterator[_Problem]:
-    from promptls.tokens import ENCODING_NAMES, UnknownEncodingError, encoding_name
-    from promptls.tokens.tokenizer_files import is_tokenizer_file
-
-    name = project.settings.encoding
-    if name in ENCODING_NAMES:
-        return
-    if is_tokenizer_file(name):
-        if current_scope().allows(project.root / name) and not is_file(project.root / name):
-            message = f"`encoding`: there is no file `{name}` in the folder of these settings"
-            yield ("encoding",), message
-        return
-    try:
-        encoding_name(name)
-    except UnknownEncodingError as error:
-        explanation = str(error)
-        yield ("encoding",), f"`encoding`: {lower_first(explanation)}"
+    problem = encoding_problem(project.settings.encoding, project.root, "in the folder of these settings")
+    if problem is not None:
+        yield ("encoding",), f"`encoding`: {problem.message}"
 
 
 def _large_step(project: ProjectFile) -> Iterator[_Problem]:

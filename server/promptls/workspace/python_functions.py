@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from promptls.security.files import cached_by_file
@@ -59,6 +60,11 @@ def functions_in(path: str) -> tuple[PythonFunction, ...] | None:
         PythonFunction(name, "", "", 0) for name in exported if name not in {each.name for each in found}
     ]
     return tuple(function for function in found if not function.name.startswith("_"))
+
+
+def function_in(path: Path, name: str) -> PythonFunction | None:
+    """Return the first function of this name that the file at `path` offers."""
+    return next((each for each in functions_in(str(path)) or () if each.name == name), None)
 
 
 @cached_by_file(64)

@@ -18,7 +18,7 @@ from promptls.text.errors import FilePlace
 from promptls.text.format import in_code, lower_first
 from promptls.text.positions import Span, line_end, line_starts
 from promptls.text.suggest import is_close, nearest
-from promptls.workspace.python_functions import functions_in
+from promptls.workspace.python_functions import function_in
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -151,14 +151,14 @@ def taken_by(use: str, folder: Path) -> MetricParameters | None:
             return None
         parameters = metric_parameters(ready)
         return MetricParameters(_without_models(parameters.required), _without_models(parameters.optional))
-    for function in functions_in(str(folder / file)) or ():
-        if function.name == attribute and set(function.decorators) <= METRIC_DECORATORS:
-            known = [each for each in function.parameters if each.kind in {"any", "keyword"}]
-            required = [each.name for each in known if each.is_required]
-            optional = [each.name for each in known if not each.is_required]
-            takes_any = len(known) < len(function.parameters)
-            return MetricParameters(_without_models(required), _without_models(optional), takes_any)
-    return None
+    function = function_in(folder / file, attribute)
+    if function is None or not set(function.decorators) <= METRIC_DECORATORS:
+        return None
+    known = [each for each in function.parameters if each.kind in {"any", "keyword"}]
+    required = [each.name for each in known if each.is_required]
+    optional = [each.name for each in known if not each.is_required]
+    takes_any = len(known) < len(function.parameters)
+    return MetricParameters(_without_models(required), _without_models(optional), takes_any)
 
 
 def wrong_options(metric: NamedMetric, folder: Path) -> Iterator[WrongOption]:
@@ -275,9 +275,7 @@ def _limits(metric: str, folder: Path) -> tuple[float, float] | None:
 
     file, colon, attribute = metric.rpartition(":")
     if colon:
-        found = next(
-            (each for each in functions_in(str(folder / file)) or () if each.name == attribute), None
-        )
+        found = function_in(folder / file, attribute)
         return (0, 1) if found is not None and "discrete_metric" in found.decorators else None
     builtin = BUILTIN_METRICS.get(metric)
     if builtin is None or builtin.kind == "ranking":
@@ -298,7 +296,7 @@ def _name(metric: str, folder: Path) -> str | None:
         names = [match[2] for match in _NAME.finditer(read_text(path))]
     except (OSError, ValueError):
         return None
-    function = next((each for each in functions_in(str(path)) or () if each.name == attribute), None)
+    function = function_in(path, attribute)
     if function is None or not function.signature or not all(names):
         return None
     return function.metric_name or attribute

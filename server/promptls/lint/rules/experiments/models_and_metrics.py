@@ -193,7 +193,13 @@ from promptls.syntax.yaml.nodes import Mapping, node_at
 from promptls.text.errors import FilePlace, UsageError
 from promptls.text.positions import Span
 from promptls.text.suggest import is_close, is_typo, nearest
-from promptls.workspace.python_functions import functions_in, names_of_module, plain_names, syntax_error_in
+from promptls.workspace.python_functions import (
+    function_in,
+    functions_in,
+    names_of_module,
+    plain_names,
+    syntax_error_in,
+)
 
 if TYPE_CHECKING:
     from promptls.settings.header import NamedMetric
@@ -380,9 +386,8 @@ def _same_names(file: File, experiment: DeclaredExperiment, named: Iterable[str]
 def _name_of_results(metric: str, folder: Path) -> str:
     """Return the name that a metric's decorator gives, or that of its function."""
     file, _, attribute = metric.rpartition(":")
-    functions = functions_in(str(folder / file)) if file.endswith(".py") else None
-    given = (each.metric_name for each in functions or () if each.name == attribute)
-    return next(filter(None, given), attribute)
+    function = function_in(folder / file, attribute) if file.endswith(".py") else None
+    return (function.metric_name if function is not None else None) or attribute
 
 
 def _in_named(file: File, name: str, metric: NamedMetric, folder: Path) -> Iterator[Finding]:
@@ -479,5 +484,4 @@ def _own_metric(name: str, folder: Path) -> str | None:
     if match is None:
         return None
     file = f"{match[1].replace('.', '/').replace(_BACKSLASH, '/')}.py"
-    functions = functions_in(str(folder / file)) or ()
-    return f"{file}:{match[2]}" if any(each.name == match[2] for each in functions) else None
+    return f"{file}:{match[2]}" if function_in(folder / file, match[2]) is not None else None

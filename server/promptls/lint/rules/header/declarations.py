@@ -283,23 +283,32 @@ def _without_signs(file: File, opening: Span) -> tuple[Fix, ...]:
 
 
 def _unknown_encoding(file: File) -> Iterator[Finding]:
+    name = file.template.declarations.settings.encoding
+    span = file.template.declarations.value_span("encoding")
+    problem = (
+        encoding_problem(name, Path(file.path).parent, "beside the prompt") if name is not None else None
+    )
+    if span is not None and problem is not None:
+        fixes = (Fix.change_to(span, problem.meant),) if problem.meant is not None else ()
+        yield Finding(span, f"tokens cannot be counted: {problem.message}", fixes)
+
+
+def encoding_problem(name: str, folder: Path, where: str) -> NameProblem | None:
+    """Return the problem of the name of an encoding or of a tokenizer's file in a folder; None if it is known."""
     from promptls.tokens import ENCODING_NAMES, UnknownEncodingError, encoding_name
     from promptls.tokens.tokenizer_files import is_tokenizer_file
 
-    name = file.template.declarations.settings.encoding
-    span = file.template.declarations.value_span("encoding")
-    if span is None or name is None or name in ENCODING_NAMES:
-        return
+    if name in ENCODING_NAMES:
+        return None
     if is_tokenizer_file(name):
-        path = join_path(Path(file.path).parent, name)
-        if current_scope().allows(path) and not is_file(path):
-            yield Finding(span, f"tokens cannot be counted: there is no file `{name}` beside the prompt")
-        return
+        path = join_path(folder, name)
+        is_missing = current_scope().allows(path) and not is_file(path)
+        return NameProblem(f"there is no file `{name}` {where}") if is_missing else None
     try:
         encoding_name(name)
     except UnknownEncodingError as error:
-        fix = Fix.change_to(span, error.nearest)
-        yield Finding(span, f"tokens cannot be counted: {lower_first(str(error))}", (fix,))
+        return NameProblem(lower_first(str(error)), error.nearest)
+    return None
 
 
 def _large_step(file: File) -> Iterator[Finding]:
