@@ -12,10 +12,11 @@ from promptls.semantic.flow.paths import SAME_LIST, Each, Path, Step
 from promptls.semantic.flow.read_keys import key_path_of
 from promptls.semantic.flow.shapes import resolved_uses
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding, Resolver
-from promptls.semantic.parts import block_indent, chunk_contents, tags_in
+from promptls.semantic.parts import block_indent, chunk_contents, chunk_items, tags_in
 from promptls.semantic.template import Template
 from promptls.semantic.types.shape import Shape, element_of
 from promptls.syntax.chunk import Chunk, chunk_fact
+from promptls.syntax.facts import items_in
 from promptls.syntax.jinja.nodes import (
     Attribute,
     Call,
@@ -235,13 +236,16 @@ def shape_kind(shape: Shape | None, keys: tuple[str, ...]) -> str:
     return shape.kind if shape is not None else "unknown"
 
 
+@chunk_fact
+def _roles(chunk: Chunk) -> tuple[Span, ...]:
+    """Return the places of the roles that contain Jinja."""
+    values = (part.value("role") for part in chunk_items(chunk).parts)
+    return tuple(value.span for value in values if isinstance(value, Scalar) and value.dynamic)
+
+
 def printed_roles(template: Template) -> Iterator[tuple[Span, Path]]:
     """Yield the paths to the values that the role of a part reads, each with the span of the role."""
-    spans = [
-        value.span.shifted(start)
-        for start, part in template.parts
-        if isinstance(value := part.value("role"), Scalar) and value.dynamic
-    ]
+    spans = [span.shifted(located.start) for located, span in items_in(template.source.root, _roles)]
     if not spans:
         return
     starts = [span.start for span in spans]
