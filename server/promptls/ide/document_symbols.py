@@ -62,12 +62,12 @@ def _nested(symbols: list[DocumentSymbol]) -> tuple[DocumentSymbol, ...]:
     found: list[DocumentSymbol] = []
     index = 0
     while index < len(symbols):
-        first, behind = symbols[index], index + 1
-        index = behind
+        first, following = symbols[index], index + 1
+        index = following
         if first.kind in {"macro", "block"}:
             while index < len(symbols) and symbols[index].span.end <= first.span.end:
                 index += 1
-        inside = symbols[behind:index]
+        inside = symbols[following:index]
         found.append(replace(first, children=(*first.children, *_nested(inside))) if inside else first)
     return tuple(found)
 

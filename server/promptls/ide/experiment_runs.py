@@ -272,7 +272,7 @@ def prompts_with_experiments(snapshot: Snapshot, *, all_prompts: bool) -> Steps[
     With `all_prompts`, prompts without experiments are among them.
     """
     found: list[ExperimentTests] = []
-    for path in sorted({*snapshot.graph.paths, *snapshot.open_files}):
+    for path in snapshot.known_paths:
         tests = prompt_tests(snapshot, path)
         if tests is None and all_prompts and _is_entry(snapshot, path):
             tests = ExperimentTests(path, (), ())

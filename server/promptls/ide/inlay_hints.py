@@ -83,7 +83,7 @@ def _part_hints(
     for index, placed in enumerate(template.parts):
         is_changed = not latest.applies_to(template_text(template, placed))
         rendered = became[index] if became and not is_changed else ()
-        offset = _behind_name(template, placed)
+        offset = _name_end(template, placed)
         varied = varying(shown, placed.part.name) if not is_changed else None
         if rendered or varied:
             label = _rendered_label(rendered) if rendered else plural(0, "token")
@@ -109,7 +109,7 @@ def _include_hints(
         count = f"{plural(len(parts), 'part')}, " if len(parts) > 1 else ""
         label = f"{count}{plural(sum(part.tokens for part in parts), 'token')}"
         tooltip = f"parts of `{PurePath(target).name}`, rendered with {_sample(shown)}"
-        offset = _behind_tag(template, reference.span.start)
+        offset = _tag_end(template, reference.span.start)
         yield _counted(offset, label, tooltip, varying(shown, target))
 
 
@@ -123,7 +123,7 @@ def _counted(offset: int, label: str, tooltip: str, varied: PartRange | None) ->
     )
 
 
-def _behind_tag(template: Template, offset: int) -> int:
+def _tag_end(template: Template, offset: int) -> int:
     located = template.source.located(offset)
     tag = located.tag_at(offset)
     return located.start + tag.span.end if tag is not None else offset
@@ -177,7 +177,7 @@ def _template_tooltip(latest: FileRendering) -> str:
     return f"tokens of the template text, {latest.job.encoding}; {why}"
 
 
-def _behind_name(template: Template, placed: PlacedPart) -> int:
+def _name_end(template: Template, placed: PlacedPart) -> int:
     value = placed.part.value("name")
     if value is not None and not value.span.is_empty():
         return value.span.end + placed.start

@@ -22,7 +22,7 @@ from promptls.ide.symbols.declared import (
     named_values,
 )
 from promptls.ide.symbols.jinja import Macro, macro_meant, other_names
-from promptls.ide.symbols.occurrences import NO_VARIABLES, holds_prompt, symbol_variable
+from promptls.ide.symbols.occurrences import NO_VARIABLES, is_parsed_as_prompt, symbol_variable
 from promptls.ide.symbols.variable_symbols import declared_key_places, imported_file, shared_variable
 from promptls.semantic.names.mentions import Mention, TemplateReference, chunk_mentions, mention_at
 from promptls.semantic.names.scopes import GLOBALS, INJECTED, Binding, chunk_events
@@ -111,7 +111,7 @@ _TOP = Span(0, 0)
 
 def definition_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[tuple[Target, ...]]:
     """Return the definitions of the symbol at `offset`, the most likely first."""
-    in_prompt = holds_prompt(snapshot, path)
+    in_prompt = is_parsed_as_prompt(snapshot, path)
     near = _certain_bindings(snapshot, path, offset) if in_prompt else None
     if near is not None:
         return near

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from pathlib import Path
 from typing import Final, Literal, get_args
 
 from promptls.convert.parts_template import flow
-from promptls.workspace.disk import ENDINGS
+from promptls.workspace.disk import has_prompt_name, stem_of
 
 NewKind = Literal["parts", "object", "evaluation"]
 Beside = Literal["sample", "dataset", "experiment"]
@@ -91,7 +90,7 @@ def new_prompt(name: str, kind: NewKind, beside: Collection[Beside]) -> dict[str
 
 def beginnings(path: str) -> Iterator[tuple[str, str]]:
     """Yield the templates for an empty file at `path`: the title and text of each."""
-    name = next((Path(path).name[: -len(end)] for end in ENDINGS if path.endswith(end)), "prompt")
+    name = stem_of(path) if has_prompt_name(path) else "prompt"
     for kind in KINDS:
         yield f"Insert {_WORDS[kind]}", next(iter(new_prompt(name, kind, ()).values()))
 

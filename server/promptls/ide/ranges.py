@@ -343,7 +343,7 @@ WORD_PATTERN = r"[A-Za-z_]\w*"
 def linked_places(snapshot: Snapshot, path: str, offset: int) -> tuple[Span, ...]:
     """Return the places that are linked with the one at `offset`, including itself.
 
-    None if there are no others.
+    Empty if it is not linked.
     """
     template = snapshot.template(path)
     if template is None:

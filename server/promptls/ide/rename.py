@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from promptls.ide.symbols import Occurrence, Symbol, occurrence_steps, symbol_at
 from promptls.ide.symbols.columns import column_doubt_steps, packed_with
 from promptls.ide.symbols.jinja import is_handed_on, namespace_of
-from promptls.ide.symbols.occurrences import holds_prompt, symbol_variable
+from promptls.ide.symbols.occurrences import is_parsed_as_prompt, symbol_variable
 from promptls.ide.symbols.python_names import programs_with, uses_in
 from promptls.ide.symbols.variable_symbols import imported_file, shared_variable
 from promptls.security.files import is_file
@@ -63,7 +63,7 @@ def renamable_steps(snapshot: Snapshot, path: str, offset: int) -> Steps[Symbol 
     """
     symbol = symbol_at(snapshot, path, offset)
     if symbol is None:
-        if not holds_prompt(snapshot, path):
+        if not is_parsed_as_prompt(snapshot, path):
             return None
         template = snapshot.template(path)
         raise UsageError(
@@ -478,9 +478,8 @@ class _Moves:
 def _affected_files(snapshot: Snapshot, moves: _Moves) -> list[str]:
     """Return the prompt files that may reference a moved file, or whose relative paths change."""
     names = [Path(old).name for old in moves.renames]
-    known = {*snapshot.graph.paths, *snapshot.open_files}
     touched: set[str] = set()
-    for path in known:
+    for path in snapshot.known_paths:
         if moves(path) != path:
             touched.update(snapshot.included(path))
         elif path in snapshot.open_files or has_prompt_name(path):

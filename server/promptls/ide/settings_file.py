@@ -14,7 +14,7 @@ from promptls.ide.completion.items import SETTING, CompletionItem, CompletionLis
 from promptls.ide.completion.yaml_values import available_models, file_paths, options_of, python_metrics
 from promptls.ide.hover.markdown import Hover, code
 from promptls.ide.key_facts import declared_at, describe_type, model_keys_at
-from promptls.lint.registry import RULES
+from promptls.lint.registry import RULES, RULES_BY_NAME
 from promptls.models.providers import TABLE
 from promptls.settings.project import Project
 from promptls.syntax.toml_places import (
@@ -82,8 +82,8 @@ def _place_in(text: str, offset: int) -> TomlPlace | None:
             elif token.lastgroup == "open" and is_long:
                 return None
             elif token.end() >= offset and token.lastgroup in {"comment", "word", "string", "open"}:
-                is_behind = token.lastgroup == "string" and token.end() == offset
-                if token.lastgroup == "comment" or is_long or is_behind:
+                is_closed = token.lastgroup == "string" and token.end() == offset
+                if token.lastgroup == "comment" or is_long or is_closed:
                     return None
                 start = token.start()
                 if token.lastgroup != "word":
@@ -361,7 +361,7 @@ def setting_names(path: str, label: str) -> tuple[str, ...]:
 def setting_text(keys: tuple[str, ...]) -> str:
     """Return the description of a setting, in Markdown; empty if there is none."""
     if keys[:1] == ("rules",) and len(keys) > 1:
-        rule = next((rule for rule in RULES if rule.name == keys[1]), None)
+        rule = RULES_BY_NAME.get(keys[1])
         return (
             f"**{rule.name}**: {rule.summary}\n\nits severity; by default {code(rule.severity)}"
             if rule

@@ -179,7 +179,7 @@ def price_of(reference: ModelReference) -> Price:
         own = (reference.input_price, reference.output_price, reference.cached_input_price)
         return Price(*(None if each is None else each / MILLION for each in own))
     provider = TABLE[reference.provider]
-    if not provider.paid and not _is_behind_key(reference):
+    if not provider.paid and not _sends_key(reference):
         return FREE
     if reference.base_url is not None or provider.priced_as is None:
         return UNKNOWN
@@ -194,12 +194,12 @@ def is_paid(reference: ModelReference) -> bool:
     price = price_of(reference)
     if price == UNKNOWN:
         if reference.base_url is not None:
-            return _is_behind_key(reference)
+            return _sends_key(reference)
         return TABLE[reference.provider].paid
     return bool(price.input or price.output)
 
 
-def _is_behind_key(reference: ModelReference) -> bool:
+def _sends_key(reference: ModelReference) -> bool:
     """Return whether the project sends a key to a custom server, which may then charge for calls."""
     return reference.base_url is not None and reference.api_key_env is not None
 

@@ -335,7 +335,7 @@ async def workspace_diagnostic(
     await scan.finished()
     previous = {path_of(each.uri): each.value for each in params.previous_result_ids}
     snapshot = context.snapshot
-    paths = sorted({*snapshot.graph.paths, *snapshot.open_files, *previous})
+    paths = sorted({*snapshot.known_paths, *previous})
     token = params.partial_result_token
     items: list[dict[str, Any]] = []
     slices = Slices()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lsprotocol import types
 
-from promptls.ide.symbols.occurrences import holds_prompt, is_program
+from promptls.ide.symbols.occurrences import is_parsed_as_prompt, is_program
 from promptls.lint.rule import Edit
 from promptls.semantic.kind import Kind
 from promptls.server.context import Context
@@ -40,7 +40,7 @@ def requested_place(context: Context, params: PositionParams) -> tuple[str, int]
 def requested_symbol(context: Context, params: PositionParams) -> tuple[str, int] | None:
     """Return the same for a request about a symbol, also in a program, data file or settings file."""
     path = path_of(params.text_document.uri)
-    if holds_prompt(context.snapshot, path):
+    if is_parsed_as_prompt(context.snapshot, path):
         return requested_place(context, params)
     template = context.snapshot.template(path)
     return (path, from_position(template.source, params.position, context.encoding)) if template else None
@@ -55,7 +55,7 @@ def requested_name(
         return None
     auxiliary.flush()
     template = context.snapshot.template(path)
-    if template is None or (holds_prompt(context.snapshot, path) and context.kind(path) is Kind.OTHER):
+    if template is None or (is_parsed_as_prompt(context.snapshot, path) and context.kind(path) is Kind.OTHER):
         return None
     return path, from_position(template.source, params.position, context.encoding)
 

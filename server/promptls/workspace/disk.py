@@ -28,6 +28,12 @@ def has_prompt_name(path: str) -> bool:
     return path.lower().endswith(ENDINGS)
 
 
+def stem_of(path: str) -> str:
+    """Return the file name without the extension, which has two parts in prompt files."""
+    file = Path(path)
+    return Path(file.stem).stem if has_prompt_name(path) else file.stem
+
+
 def may_include(path: str) -> bool:
     """Return whether a path has the extension of a Jinja template, which may include prompt files."""
     return path.lower().endswith(_TEMPLATE_ENDINGS)

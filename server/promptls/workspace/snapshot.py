@@ -194,6 +194,11 @@ class Snapshot:
         return Reads(template.serial, (Question(Snapshot.text_version, (path,)), self.text_version(path)))
 
     @cached_property
+    def known_paths(self) -> tuple[str, ...]:
+        """The paths of the files of the include graph and of the open prompts and settings, sorted."""
+        return tuple(sorted({*self.graph.paths, *self.open_files}))
+
+    @cached_property
     def file_scope(self) -> FileScope:
         """The folders whose files may be read.
 

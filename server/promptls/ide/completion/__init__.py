@@ -315,7 +315,7 @@ def _pieces(request: Request, at: YamlPosition) -> Iterable[CompletionItem]:
     if at.in_header or request.kind in {Kind.OBJECT, Kind.EVALUATION}:
         return list(declared_items(request, place))
     if place.path == (ITEM,) and not place.siblings and request.kind in {Kind.PARTS, Kind.SECTION}:
-        return yaml_keys.part_items(behind_dash=True)
+        return yaml_keys.part_items(after_dash=True)
     if place.path or place.column:
         return []
     source = request.template.source
@@ -323,7 +323,7 @@ def _pieces(request: Request, at: YamlPosition) -> Iterable[CompletionItem]:
         has_header = request.template.header is not None
         return [item for item in yaml_keys.file_items() if not (has_header and item.label == "header")]
     if request.kind in {Kind.PARTS, Kind.SECTION}:
-        found = list(yaml_keys.part_items(behind_dash=False))
+        found = list(yaml_keys.part_items(after_dash=False))
         if request.template.header is None and request.offset == len(request.typed):
             found.insert(0, yaml_keys.header_item())
         return found

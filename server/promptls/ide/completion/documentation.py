@@ -15,7 +15,7 @@ from promptls.ide.completion.yaml_keys import declared_documentation, key_docume
 from promptls.ide.completion.yaml_values import value_documentation
 from promptls.ide.hover.markdown import code, shown_value
 from promptls.ide.hover.names import described_text, signed, tag_text
-from promptls.lint.registry import RULES
+from promptls.lint.registry import RULES_BY_NAME
 from promptls.rendering.file_rendering import FileRendering
 from promptls.semantic.kind import Kind
 from promptls.semantic.names.mentions import TemplateReference
@@ -140,8 +140,8 @@ def _file(request: Request, label: str) -> str:
 
 def _rule(label: str) -> str:
     """Return the documentation of a rule: its page up to the first heading."""
-    page = next((rule.page for rule in RULES if rule.name == label), "")
-    return page.partition("\n## ")[0].strip()
+    rule = RULES_BY_NAME.get(label)
+    return rule.page.partition("\n## ")[0].strip() if rule is not None else ""
 
 
 _BY_LABEL: Final[dict[str, Callable[[str], str]]] = {

@@ -51,7 +51,7 @@ class _Open(NamedTuple):
 
     opening: str
     keys: list[str]
-    is_behind_key: bool
+    is_after_key: bool
 
 
 def json_place(text: str, offset: int) -> JsonPlace | None:
@@ -68,15 +68,15 @@ def json_place(text: str, offset: int) -> JsonPlace | None:
             word = Span(match.start(), offset)
             break
         if piece in {"{", "["}:
-            open_.append(_Open(piece, [], is_behind_key=False))
+            open_.append(_Open(piece, [], is_after_key=False))
         elif piece in {"}", "]"}:
             if open_:
                 open_.pop()
         elif open_ and piece == ":" and last[:1] == '"':
             open_[-1].keys.append(last[1:-1])
-            open_[-1] = open_[-1]._replace(is_behind_key=True)
+            open_[-1] = open_[-1]._replace(is_after_key=True)
         elif open_ and piece == ",":
-            open_[-1] = open_[-1]._replace(is_behind_key=False)
+            open_[-1] = open_[-1]._replace(is_after_key=False)
         last = piece
     if not open_ or last[-1:] not in {"{", "[", ",", ":"}:
         return None
@@ -95,7 +95,7 @@ def _place(text: str, offset: int, open_: list[_Open], word: Span) -> JsonPlace:
     inner = open_[-1]
     following = _NEXT.match(text, whole.end)
     needs_comma = following is not None and following[1] in {'"', "{", "["}
-    if inner.opening == "[" or inner.is_behind_key:
+    if inner.opening == "[" or inner.is_after_key:
         return JsonPlace(is_key=False, path=path, word=whole, is_quoted=is_quoted, needs_comma=needs_comma)
     return JsonPlace(
         is_key=True,
@@ -104,11 +104,11 @@ def _place(text: str, offset: int, open_: list[_Open], word: Span) -> JsonPlace:
         is_quoted=is_quoted,
         has_colon=_COLON.match(text, whole.end) is not None,
         needs_comma=needs_comma,
-        keys=(*inner.keys, *_keys_behind(text, whole.end)),
+        keys=(*inner.keys, *_keys_after(text, whole.end)),
     )
 
 
-def _keys_behind(text: str, start: int) -> list[str]:
+def _keys_after(text: str, start: int) -> list[str]:
     """Return the keys of the same object after a position."""
     depth = 0
     found = []

@@ -72,7 +72,7 @@ def shown_snippet(snippet: str) -> str:
     return markdown_fence(text.rstrip(), "yaml") if text else ""
 
 
-def part_items(*, behind_dash: bool) -> Iterator[CompletionItem]:
+def part_items(*, after_dash: bool) -> Iterator[CompletionItem]:
     """Yield whole parts; without their first dash if it is already there."""
     for rank, (label, snippet, detail) in enumerate(
         (
@@ -82,14 +82,14 @@ def part_items(*, behind_dash: bool) -> Iterator[CompletionItem]:
             ("parts for a history", _LOOP, "a part for each message"),
         )
     ):
-        if behind_dash and not snippet.startswith("- "):
+        if after_dash and not snippet.startswith("- "):
             continue
-        text = snippet.removeprefix("- ") if behind_dash else snippet
-        plain = "name: " if behind_dash else "- name: "
+        text = snippet.removeprefix("- ") if after_dash else snippet
+        plain = "name: " if after_dash else "- name: "
         yield CompletionItem(
             label,
             "snippet",
-            5 + rank if not behind_dash else 40 + rank,
+            5 + rank if not after_dash else 40 + rank,
             text=plain,
             snippet=text,
             detail=detail,
@@ -111,7 +111,7 @@ def header_item() -> CompletionItem:
 def file_items() -> Iterator[CompletionItem]:
     """Yield the templates for an empty file."""
     yield header_item()
-    yield from part_items(behind_dash=False)
+    yield from part_items(after_dash=False)
     # They are found by their first key, too.
     yield CompletionItem(
         "prompt object",
@@ -357,9 +357,9 @@ def field_items(request: Request) -> Iterator[CompletionItem]:
         yield CompletionItem(name, "field", 10, detail="column")
 
 
-def marker_span(offset: int, length: int, behind: str) -> tuple[Span, Span]:
+def marker_span(offset: int, length: int, text_after: str) -> tuple[Span, Span]:
     """Return the spans that the marker replaces: up to the cursor, and including the rest after it."""
     insert = Span(offset - length, offset)
     rest = SPACE_MARKER[length:]
-    shared = next((size for size in range(len(rest), 0, -1) if behind.startswith(rest[:size])), 0)
+    shared = next((size for size in range(len(rest), 0, -1) if text_after.startswith(rest[:size])), 0)
     return insert, Span(insert.start, offset + shared)

@@ -34,7 +34,7 @@ from promptls.text.errors import UserError
 from promptls.text.filenames import file_name_problem
 from promptls.text.positions import Span
 from promptls.workspace.contract import NeededInput, function_names, inputs_of
-from promptls.workspace.disk import ENDINGS
+from promptls.workspace.disk import stem_of
 
 _FOLDER: Final = "sections"
 
@@ -338,7 +338,7 @@ def added_header(place: RefactorSelection, *also: str) -> Change:
     # If a function that callers pass were missing in the header, its calls would be reported.
     provided = function_names(place.snapshot, place.path) or frozenset()
     names = dict.fromkeys([*(name for name in needed if name not in provided), *also])
-    lines = ["{#---", f"name: {flow(_name(place.path))}"]
+    lines = ["{#---", f"name: {flow(stem_of(place.path))}"]
     if names:
         lines.append("input_keys:")
         lines += [f"  {flow(name)}: {flow(suggest_schema(needed.get(name)))}" for name in names]
@@ -364,11 +364,6 @@ def added_key(template: Template, written: str) -> Edit | None:
     is_beside_closing = header is not None and edit.span.end == end and "\n" in edit.text
     added = f"{edit.text}\n" if is_beside_closing else edit.text
     return Edit(edit.span, added.replace("\n", line_break(template)))
-
-
-def _name(path: str) -> str:
-    name = Path(path).name
-    return next((name[: -len(ending)] for ending in ENDINGS if name.endswith(ending)), name)
 
 
 def declare_input(place: RefactorSelection) -> Offer | None:
@@ -454,7 +449,7 @@ def convert_file(place: RefactorSelection) -> Offer | None:
 def _path(place: RefactorSelection, target: str) -> Path:
     """Return an unused file name in the same folder."""
     file = Path(place.path)
-    stem = next((file.name[: -len(end)] for end in ENDINGS if file.name.endswith(end)), file.stem)
+    stem = stem_of(place.path)
     path, number = file.with_name(f"{stem}_{target}.yml.j2"), 2
     while place.snapshot.exists(str(path)):
         path, number = file.with_name(f"{stem}_{target}_{number}.yml.j2"), number + 1

@@ -268,12 +268,12 @@ def _trimmed(chunk: Chunk, inside: Span) -> str:
 
 def _bound(chunk: Chunk, inside: Span) -> str:
     """Return a description of the bindings in the selection, which a macro would hide."""
-    behind = {
+    read_later = {
         each.name for each in chunk_events(chunk) if each.action == "read" and each.span.start >= inside.end
     }
     for event in _events(chunk, inside):
         if event.action == "open" and event.name == "macro":
             return "the selection defines a macro"
-        if event.action == "bind" and event.name in behind:
+        if event.action == "bind" and event.name in read_later:
             return f"the selection sets `{event.name}`, which is read after it"
     return ""

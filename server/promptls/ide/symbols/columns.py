@@ -297,7 +297,7 @@ def option_symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | Non
     option = option_at(snapshot, path, offset)
     if option is None:
         return None
-    paths = sorted({*snapshot.graph.paths, *snapshot.open_files}) if is_settings_file(path) else [path]
+    paths = snapshot.known_paths if is_settings_file(path) else [path]
     prompts = [each for each in paths if each == path or str(snapshot.project(each).path) == path]
     for prompt in prompts:
         template = snapshot.template(prompt)

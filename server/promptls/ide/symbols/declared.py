@@ -128,7 +128,7 @@ class DeclaredName(NamedTuple):
 
 def settings_files(snapshot: Snapshot) -> tuple[str, ...]:
     """Return the settings files that apply to the prompts of the workspace, sorted."""
-    found = {snapshot.project(path).path for path in (*snapshot.graph.paths, *snapshot.open_files)}
+    found = {snapshot.project(path).path for path in snapshot.known_paths}
     return tuple(sorted(str(path) for path in found if path is not None))
 
 

@@ -411,8 +411,7 @@ def _normal(file: Path) -> Path:
 def prompts_by(snapshot: Snapshot, file: str) -> Steps[tuple[str, ...]]:
     """Return the prompt files that use a data file: they or their settings name it."""
     named = yield from prompts_with(snapshot, Path(file).name)
-    paths = sorted({*snapshot.graph.paths, *snapshot.open_files})
-    projects = {path: snapshot.project(path) for path in paths}
+    projects = {path: snapshot.project(path) for path in snapshot.known_paths}
     by_settings = {
         str(each.path)
         for each in projects.values()
@@ -429,7 +428,7 @@ def prompts_with(snapshot: Snapshot, fragment: str) -> Steps[tuple[str, ...]]:
     known = snapshot.memo.get(key)
     if known is None:
         found = []
-        for path in sorted({*snapshot.graph.paths, *snapshot.open_files}):
+        for path in snapshot.known_paths:
             yield
             opened = snapshot.open_files.get(path)
             text = opened.template.source.text if opened is not None else text_on_disk(path)

@@ -153,7 +153,7 @@ NO_VARIABLES: Final = frozenset(
 """Kinds of symbols that are not variables."""
 
 
-def holds_prompt(snapshot: Snapshot, path: str) -> bool:
+def is_parsed_as_prompt(snapshot: Snapshot, path: str) -> bool:
     """Return whether a file is parsed as a prompt, not as a program, data or settings."""
     if is_program(path) or is_settings_file(path):
         return False
@@ -165,7 +165,7 @@ def symbol_at(snapshot: Snapshot, path: str, offset: int) -> Symbol | None:
 
     In Python, settings and data files, only names that are shared with prompts are symbols.
     """
-    if holds_prompt(snapshot, path):
+    if is_parsed_as_prompt(snapshot, path):
         return _in_prompt(snapshot, path, offset)
     if is_program(path):
         return python_symbol_at(snapshot, path, offset)

@@ -114,10 +114,9 @@ class SymbolIndex:
         self._context: Final = context
         self._cache: dict[str, tuple[Reads, tuple[PlacedSymbol, ...]]] = {}
 
-    def paths(self) -> list[str]:
+    def paths(self) -> tuple[str, ...]:
         """Return the prompt files of the workspace and those that are open, sorted."""
-        snapshot = self._context.snapshot
-        known = sorted({*snapshot.graph.paths, *snapshot.open_files})
+        known = self._context.snapshot.known_paths
         for gone in self._cache.keys() - set(known):
             del self._cache[gone]
         return known
