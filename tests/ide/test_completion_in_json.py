@@ -8,7 +8,7 @@ from promptls.ide.completion.documentation import documentation
 from support.completing import completions, labels
 
 OBJECT = """\
--- judge.json --
+-- saved.json --
 {
   "name": "judge",
   "instruction": "Is it so?",
@@ -21,12 +21,12 @@ OBJECT = """\
 }
 """
 SIMPLE = """\
--- simple.json --
+-- saved.json --
 {"format_version": "1.0", "type": "%s", "instruction": "Is {a} so?",
  "examples": [{"input": {"a": 1}, "output": {"label": 2}}, %s]%s}
 """
 EVALUATION = """\
--- math.json --
+-- saved.json --
 {
   "infer_cfg": {
     "ice_template": {"type": "PromptTemplate", "template": "Q: {question}"%s},
