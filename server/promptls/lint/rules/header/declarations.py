@@ -374,7 +374,8 @@ def undeclared_input(file: File) -> Iterator[Finding]:
         for reference, meant, elsewhere in undeclared_references(file)
         if meant is None and elsewhere is None and reference.span not in texts
     ]
-    unread = (declared_names(file) or frozenset()) - needs_of(file.snapshot, file.path).by_name.keys()
+    read = needs_of(file.snapshot, file.path).by_name.keys() if undeclared else frozenset()
+    unread = (declared_names(file) or frozenset()) - read if undeclared else frozenset()
     for reference in undeclared:
         name = reference.name
         fixes = added_input(file, name)

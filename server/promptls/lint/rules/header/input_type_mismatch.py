@@ -110,7 +110,8 @@ def _declarations(file: File) -> Iterator[tuple[str, Mapping[str, DeclaredInput]
     own = file.template.declarations
     if own.declares_inputs:
         typed = _typed(own.inputs, frozenset())
-        is_alone = not file.snapshot.includers(file.path)
+        macros = file.template.names.bound_names("macro")
+        is_alone = bool(macros) and not file.snapshot.includers(file.path)
         parameters = _typed_parameters(file, file.path, ("",)) if is_alone else {}
         yield file.path, {**typed, **parameters}, ""
         return
@@ -162,7 +163,8 @@ def _mismatches(file: File, typed: Mapping[str, DeclaredInput]) -> Iterator[_Mis
     suspicious = {
         name
         for name, key in typed.items()
-        if name in used and (compared or name in joined or _is_suspicious(key, used[name]))
+        if name in used
+        and (compared or (name in joined and _holds_structures(key)) or _is_suspicious(key, used[name]))
     }
     if not suspicious:
         return
@@ -193,6 +195,12 @@ def _fixes(file: File, schema: Any, use: Use) -> tuple[Fix, ...]:
     end = use.span.end
     edit = Edit(Span(end - len(found[0]), end), found[1])
     return (Fix(f"Change to `{found[1]}`", (edit,), is_close(*found)),)
+
+
+def _holds_structures(key: DeclaredInput) -> bool:
+    """Return whether the elements of an input are mappings or lists."""
+    element = shape_of_schema(key.schema).element
+    return element is not None and element.kind in {"list", "mapping"}
 
 
 def _is_suspicious(key: DeclaredInput, used: Shape) -> bool:

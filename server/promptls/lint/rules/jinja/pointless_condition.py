@@ -135,8 +135,19 @@ def _empty_in_branches(chunk: Chunk) -> Iterator[str]:
         tag = chunk.tags[place]
         test = tag_tree(tag).statement.first
         for node in (_denied(test), _affirmed(test)):
-            if node is not None:
-                yield tag.text[node.span.start : node.span.end]
+            written = tag.text[node.span.start : node.span.end] if node is not None else ""
+            if written and (node is not test or written in _in_else(chunk, place)):
+                yield written
+
+
+def _in_else(chunk: Chunk, place: int) -> str:
+    """Return the text of the `else` of an `if` without `elif` whose tags are all in the chunk."""
+    for pair in chunk_blocks(chunk).pairs:
+        if pair.opening == place and len(pair.middles) == 1:
+            middle = chunk.tags[pair.middles[0]]
+            is_else = tag_tree(middle).statement.keyword == "else"
+            return chunk.text[middle.span.end : chunk.tags[pair.closing].span.start] if is_else else ""
+    return ""
 
 
 _denied_names: Final = summary(lambda chunk: frozenset(_empty_in_branches(chunk)), union)
@@ -180,12 +191,11 @@ def _printed_empty(file: File) -> Iterator[Finding]:
 def _is_else(file: File, block: OpenBlock) -> bool:
     """Return whether the branch of a block in one chunk is the `else` of an `if` without `elif`."""
     located = file.template.source.located(block.opening)
-    tags = located.chunk.tags
+    places = (each.place for each in block_tags(located.chunk) if each.keyword == "if")
     return any(
-        tags[pair.opening].span.covers(block.opening - located.start)
-        and len(pair.middles) == 1
-        and tag_tree(tags[pair.middles[0]]).statement.keyword == "else"
-        for pair in chunk_blocks(located.chunk).pairs
+        located.chunk.tags[place].span.covers(block.opening - located.start)
+        and _in_else(located.chunk, place) != ""
+        for place in places
     )
 
 

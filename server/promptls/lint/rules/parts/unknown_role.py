@@ -110,7 +110,8 @@ def _in_samples(file: File, roles: list[str]) -> Iterator[Finding]:
     samples = samples_of(file)
     declared = file.template.declarations.schemas
     found: dict[Span, Finding] = {}
-    for span, path in printed_roles(file.template) if samples or declared else ():
+    allowed = samples or any(option not in roles for option in _options(declared))
+    for span, path in printed_roles(file.template) if allowed else ():
         if not _PRINTED_PATH.fullmatch(file.template.source.slice(span)):
             continue
         enums = [schema["enum"] for schema in values_at(declared, _in_schema(path)) if "enum" in schema]
@@ -128,6 +129,15 @@ def _in_samples(file: File, roles: list[str]) -> Iterator[Finding]:
                 message = f"in the sample `{sample.name}`, this is `{shown}`, a role that no model knows"
                 found.setdefault(span, Finding(span, message))
     yield from found.values()
+
+
+def _options(schema: object) -> Iterator[str]:
+    """Yield the texts that each `enum` in a schema allows."""
+    for key, value in schema.items() if isinstance(schema, dict) else ():
+        if key == "enum" and isinstance(value, list):
+            yield from (each for each in value if isinstance(each, str))
+        else:
+            yield from _options(value)
 
 
 def _in_schema(path: Path) -> Path:
