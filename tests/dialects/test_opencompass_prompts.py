@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from promptls.dialects.opencompass.evaluation_prompt import build_evaluation_prompt, fit_prompt
-from promptls.dialects.opencompass.meta_template import build_meta_template, lay_out
+from promptls.dialects.opencompass.meta_template import build_layout, build_meta_template, lay_out
 from promptls.dialects.opencompass.prompt_list import Messages, OpenCompassError, PromptList
 from promptls.dialects.opencompass.prompt_templates import build_reader, select_rows
 from promptls.dialects.opencompass.retriever import LegacyChoice, SentenceModel
@@ -185,6 +185,12 @@ def test_a_failure_names_its_place(infer: dict[str, Any], cause: str, at: tuple[
     with pytest.raises(OpenCompassError) as failed:
         build_evaluation_prompt(infer, READER)
     assert (failed.value.cause, failed.value.at) == (cause, at)
+
+
+@pytest.mark.parametrize("rounds", [True, 5, {"role": "HUMAN"}])
+def test_a_meta_template_without_a_list_of_roles_is_refused(rounds: object) -> None:
+    with pytest.raises(OpenCompassError):
+        build_layout({"round": rounds})
 
 
 @pytest.mark.parametrize(

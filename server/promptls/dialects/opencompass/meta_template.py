@@ -220,7 +220,8 @@ def _has_api_roles(meta: Any) -> bool:
     """Return whether a role of a meta template has an `api_role`."""
     if not isinstance(meta, Mapping):
         return False
-    roles = [item for key in ("round", "reserved_roles") for item in meta.get(key) or ()]
+    lists = [meta.get(key) for key in ("round", "reserved_roles")]
+    roles = [role for each in lists if isinstance(each, list) for role in each]
     return any(isinstance(role, Mapping) and "api_role" in role for role in roles)
 
 
