@@ -41,6 +41,7 @@ def main() -> None:
     modules = Counter(file.stem for file in files if file.stem != "__init__")
     rows = [
         ("lines", total),
+        ("lines of them that are pages of rules", sum(_page_lines(tree) for tree in trees.values())),
         ("files", len(files)),
         ("mean lines of a file", round(mean(lengths))),
         ("median lines of a file", round(median(lengths))),
@@ -56,6 +57,12 @@ def main() -> None:
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         sys.stdout.write(f"{name:<{width}}  {value}\n")
+
+
+def _page_lines(tree: ast.Module) -> int:
+    """Return the lines of a module's docstring if that documents rules."""
+    doc = ast.get_docstring(tree) or ""
+    return len(doc.splitlines()) if "## Why is this bad?" in doc else 0
 
 
 def _import_lines(tree: ast.Module) -> int:
