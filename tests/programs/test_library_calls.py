@@ -66,6 +66,20 @@ WRONG = {
         METRIC + "from promptls.prompt import PydanticPromt",
         "PydanticPromt",
     ),
+    "an attribute of a rendered prompt": ("p = load('main.yml.j2').render()\nprint(p.message)", "message"),
+    "an attribute of an attribute": ("load('main.yml.j2').render().tokens.totals", "totals"),
+    "an attribute of an element": ("load('main.yml.j2').render().parts[0].title", "title"),
+    "a method of what is not rendered": ("load('main.yml.j2').truncate()", "truncate"),
+    "a list that is called": (
+        "load('main.yml.j2').render().messages()",
+        "load('main.yml.j2').render().messages",
+    ),
+    "a template that is called": ("t = load('main.yml.j2')\nt(text='a')", "t"),
+    "an attribute of results": (
+        EXPERIMENT + "async def f(rows):\n    results = await triage.arun(rows)\n    print(results.error)",
+        "error",
+    ),
+    "an argument of a method": ("load('main.yml.j2').render().truncate(limit=3)", "limit"),
     "a step over the limit": ("load('main.yml.j2', token_limit=10, truncation_step=20)", "20"),
     "an unknown model of a judge": (
         "from promptls.metrics import DiscreteMetric as M\nM(name='a').score(llm='local:smolm2')",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +12,6 @@ import promptls
 from promptls.lint.analysis.declared_experiments import METRIC_DECORATORS
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Finding, Fix
-from promptls.lint.rules.experiments.models_and_metrics import model_problem
 from promptls.lint.rules.jinja.wrong_arguments import wrong_arguments
 from promptls.lint.runner import severity_of
 from promptls.programs.coroutines import findings_in_coroutines
@@ -22,6 +20,7 @@ from promptls.programs.experiments import experiments_of, findings_in_experiment
 from promptls.programs.metric_calls import findings_in_metrics, findings_in_scores, metrics_of
 from promptls.programs.metric_prompts import PROMPTED, findings_in_judges
 from promptls.programs.metric_results import Results, findings_in_results
+from promptls.programs.own_classes import findings_in_own_objects
 from promptls.programs.poet_calls import findings_in_poet_calls, large_step
 from promptls.programs.program import (
     COLLECTIONS,
@@ -29,7 +28,6 @@ from promptls.programs.program import (
     change_literal,
     is_open,
     may_use_library,
-    name_finding,
     parse_program,
     suggest_literal,
     unknown_argument,
@@ -122,9 +120,8 @@ def _findings(program: Program, project: Project) -> Iterator[Finding]:
     yield from findings_in_scores(program)
     yield from findings_in_results(Results(program, metrics, own))
     yield from findings_in_coroutines(program, experiments)
+    yield from findings_in_own_objects(program, own, project)
     for call in program.calls:
-        yield from _own_function(program, call)
-        yield from _unknown_model(program, call, project)
         yield from _keywords(program, call)
         yield from _constructor(program, call)
         if dotted_name(call.func) not in program.collected:
@@ -149,42 +146,6 @@ def _keywords(program: Program, call: ast.Call) -> Iterator[Finding]:
         yield from (
             each for each in unknown_arguments(program, call, message, _METRIC_KEYWORDS) if each.fixes
         )
-
-
-def _own_function(program: Program, call: ast.Call) -> Iterator[Finding]:
-    """Yield the arguments that a function of promptls does not take, or those that it needs."""
-    package, name = program.meaning(call.func)
-    function = getattr(promptls, name, None) if package == "promptls" else None
-    if not inspect.isfunction(function) or is_open(call):
-        return
-    taken = inspect.signature(function).parameters
-    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in taken.values()):
-        return
-    unknown = [*unknown_arguments(program, call, f"`{name}` has no argument `{{}}`", [*taken])]
-    yield from unknown
-    given = {keyword.arg for keyword in call.keywords}
-    missing = [
-        each.name
-        for each in [*taken.values()][len(call.args) :]
-        if each.default is inspect.Parameter.empty and each.name not in given
-    ]
-    if missing and not unknown:
-        yield Finding(program.span(call.func), f"`{name}` needs {in_code(missing)}")
-
-
-def _unknown_model(program: Program, call: ast.Call, project: Project) -> Iterator[Finding]:
-    """Yield the name of a model for `llm`, in a call of promptls, that no provider and no setting has."""
-    node = argument(call, "llm")
-    name = text_of(node) if node is not None else None
-    called: ast.expr | None = call.func
-    while isinstance(called, ast.Attribute | ast.Call):
-        inner = called.func if isinstance(called, ast.Call) else called.value
-        called = program.resolved(inner) or inner
-    if node is None or name is None or called is None or program.meaning(called)[0] != "promptls":
-        return
-    problem = model_problem(name, project)
-    if problem is not None:
-        yield name_finding(program, node, problem)
 
 
 def _constructor(program: Program, call: ast.Call) -> Iterator[Finding]:

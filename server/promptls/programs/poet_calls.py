@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias, get_origin, get_type_hints
+from typing import Final, NamedTuple, TypeAlias, get_origin
 
 from promptls.api.poet_prompt import Prompt
 from promptls.dialects.prompt_poet.prompt_parts import PromptPart
 from promptls.lint.fixes.misspellings import near_file
 from promptls.lint.rule import Edit, Finding, Fix
+from promptls.programs.own_classes import value_type
 from promptls.programs.program import Program, is_open, suggest_literal, unknown_arguments
 from promptls.security.files import is_file
 from promptls.syntax.python_places import Function, arguments, constant_in, last_name, text_of
@@ -394,8 +395,7 @@ def _unknown_members(
 
 def _type_of(name: str) -> type | None:
     """Return the type of a property of a prompt."""
-    found = inspect.getattr_static(Prompt, name, None)
-    hint = get_type_hints(found.fget).get("return") if isinstance(found, property) else None
+    hint = value_type(Prompt, name)
     origin: object = get_origin(hint)
     kind = hint if origin is None else origin
     return dict if kind is Mapping else kind if isinstance(kind, type) else None
