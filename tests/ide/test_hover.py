@@ -326,6 +326,21 @@ def test_a_function_of_the_functions_file_shows_its_signature(tmp_path: Path) ->
     assert "Louder." in found.markdown
 
 
+def test_a_samples_file_shows_its_samples_and_their_keys_of_any_type(tmp_path: Path) -> None:
+    from promptls.workspace.workspace import Workspace
+
+    (tmp_path / "tickets.yml").write_text("short: {text: a, 1: b}\nlong: {text: c}\n")
+    text = "{#---\nsamples: tickets.yml\n---#}\n- name: a\n  content: '{{ text }}'\n"
+    workspace = Workspace([tmp_path])
+    path = str(tmp_path / MAIN)
+    workspace.open(path, text, 1)
+
+    found = hover(workspace.snapshot, path, text.index("tickets"), None)
+
+    assert found is not None
+    assert "- `short`: `text`, `1`" in found.markdown
+
+
 def test_hover_on_an_include_shows_its_file_and_its_parts() -> None:
     check_hover(
         """\

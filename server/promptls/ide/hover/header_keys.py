@@ -139,8 +139,8 @@ def hover_named(
     return Hover(value.span, text) if text else None
 
 
-def _names(names: Collection[str]) -> str:
-    shown = ", ".join(code(name) for name in list(names)[:_MAX_NAMES])
+def _names(names: Collection[object]) -> str:
+    shown = ", ".join(code(str(name)) for name in list(names)[:_MAX_NAMES])
     return f"{shown}, …" if len(names) > _MAX_NAMES else shown
 
 
