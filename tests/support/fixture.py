@@ -90,15 +90,23 @@ def _fixed_text(match: re.Match[str]) -> str:
     return match[1] + " ".join(["word"] * int(match[2].replace(",", "")))
 
 
-def opened(fixture: str, root: Path = Path("/project")) -> tuple[Snapshot, dict[str, Marked]]:
+NOWHERE = Path("/project")
+"""The folder of fixtures whose files are all open."""
+
+
+def opened(fixture: str, root: Path = NOWHERE) -> tuple[Snapshot, dict[str, Marked]]:
     """Return a snapshot in which every template of the fixture is open below `root`, and the files' marks.
 
-    Other files, such as datasets, are written below `root`, which exists afterwards.
+    A JSON file with the cursor is open, too. Other files, such as datasets, are written below `root`, which exists
+    afterwards.
     """
     files = parse(fixture)
     workspace = Workspace([root])
     for name, marked in files.items():
-        if Path(name).suffix in DATA_SUFFIXES and name != SAVED:
+        suffix = Path(name).suffix
+        is_open = name == SAVED or (suffix == ".json" and marked.cursor is not None)
+        if suffix in DATA_SUFFIXES and not is_open:
+            assert root != NOWHERE, f"pass the test's own folder as `root`: `{name}` is written there"
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(marked.text, "utf-8")
         else:
@@ -111,7 +119,7 @@ def opened(fixture: str, root: Path = Path("/project")) -> tuple[Snapshot, dict[
 def check_findings(
     fixture: str,
     rule: str | None = None,
-    root: Path = Path("/project"),
+    root: Path = NOWHERE,
     *,
     with_rendering: bool = False,
     hints: str | None = None,
