@@ -97,8 +97,8 @@ NOWHERE = Path("/project")
 def opened(fixture: str, root: Path = NOWHERE) -> tuple[Snapshot, dict[str, Marked]]:
     """Return a snapshot in which every template of the fixture is open below `root`, and the files' marks.
 
-    A JSON file with the cursor is open, too. Other files, such as datasets, are written below `root`, which exists
-    afterwards.
+    A JSON file with the cursor is open, too. Other files, such as datasets, are written below `root`, which
+    exists afterwards.
     """
     files = parse(fixture)
     workspace = Workspace([root])
