@@ -485,8 +485,9 @@ def _unnamed_test(node: Filter) -> Iterator[Finding]:
         case (_, Constant(value=str() as order), Constant(value=str() as text) as bound) if (
             order in _ORDERING and text.replace(".", "", 1).isdecimal()
         ):
-            fix = Fix.change_to(bound.span, text, preferred=True)
-            yield Finding(bound.span, f"`{order}` compares with a number, and this is a text", (fix,))
+            # The attribute may be a text, too, such as a year.
+            message = f"this is a text: `{order}` fails if the attribute is a number"
+            yield Finding(bound.span, message, (Fix.change_to(bound.span, text),), severity="hint")
     if isinstance(test, Constant) and not isinstance(test.value, str):
         edit = Edit.insert(test.span.start, '"==", ')
         fix = Fix('Insert `"=="`', (edit,), preferred=True)
