@@ -63,8 +63,8 @@ def _raw(text: str) -> str:
     match = _RAW.fullmatch(text)
     if match is None:
         return text
-    before, after, body, end_before, end_behind = match.groups()
-    return f"{{%{before} raw {after}%}}{body}{{%{end_before} endraw {end_behind}%}}"
+    before, after, body, end_before, end_after = match.groups()
+    return f"{{%{before} raw {after}%}}{body}{{%{end_before} endraw {end_after}%}}"
 
 
 def _comment(text: str) -> str:

@@ -147,8 +147,8 @@ def _responsible_value(source_map: RenderedMap, stops: int) -> Culprit | None:
 
 def _printed(source_map: RenderedMap, index: int) -> tuple[int, int, str]:
     """Return the output of the tag that a leaf belongs to: its first leaf, its start, and its text."""
-    first, behind = source_map.printed_with(index)
-    text = "".join([leaf.text for leaf in source_map.leaves[first:behind]])
+    first, stop = source_map.printed_with(index)
+    text = "".join([leaf.text for leaf in source_map.leaves[first:stop]])
     return first, source_map.starts[first], text
 
 

@@ -485,10 +485,7 @@ def chat_messages(asking: Asking, shown: RowPrompts) -> list[dict[str, Any]]:
 
 
 def _in_chat(prompt: Prompt) -> list[dict[str, Any]]:
-    """Return the dialogue in the layout of chat models, or None.
-
-    None if that layout has no place for some item of the dialogue.
-    """
+    """Return the dialogue in the layout of chat models; empty if that has no place for some item of it."""
     try:
         made = lay_out(prompt, build_meta_template(CHAT_TEMPLATE, is_api=True), "gen")
     except OpenCompassError:

@@ -316,7 +316,7 @@ def row_sample(snapshot: Snapshot, path: str, number: int) -> Sample:
 
 
 def row_samples(snapshot: Snapshot, path: str) -> tuple[Sample, ...]:
-    """Return the first rows, at most 200, of the first experiment's dataset; None if it cannot be read."""
+    """Return the first rows, at most 200, of the first experiment's dataset; empty if it cannot be read."""
     template = snapshot.template(path)
     dataset = dataset_path(template, path) if template else None
     if dataset is None:

@@ -18,7 +18,7 @@ from promptls.syntax.yaml.mapping_chunks import (
     first_unsound,
     has_entries,
     in_context,
-    trims_behind,
+    trims_after,
 )
 from promptls.syntax.yaml.under_jinja import chunk_yaml
 from promptls.text.positions import leading_spaces
@@ -110,7 +110,7 @@ def json_pieces(text: str, first: Chunk | None, member: Chunk | None, known: Kno
             indent = match["lead"]
             column = None
             if match["open"] is not None:
-                item = _LEAD.match(text, _behind_line_end(text, match.end()))
+                item = _LEAD.match(text, _after_line_end(text, match.end()))
                 column = item[1] if item is not None else None
             begins = begins or (start == 0 and not elements)
             starts += [start] if start else []
@@ -162,7 +162,7 @@ def pieces(text: str, first: Chunk | None, known: Known) -> list[Chunk]:
 
     chunks = share_chunks(cut_at(text, next_start, roles), known)
     ranges = spanning_blocks(chunks)
-    ranges += [(index, index + 1) for index, chunk in enumerate(chunks[:-1]) if trims_behind(chunk)]
+    ranges += [(index, index + 1) for index, chunk in enumerate(chunks[:-1]) if trims_after(chunk)]
     return share_chunks(_merge(chunks, ranges), known) if ranges else chunks
 
 
@@ -197,14 +197,14 @@ def _starts(text: str, first: Chunk | None) -> tuple[dict[int, Role], int | None
             roles[start] = Role.BLOCK if indent == 0 else Role.ENTRIES
         column = None
         if match["open"] is not None:
-            item = _FIRST_ITEM.match(text, _behind_line_end(text, match.end()))
+            item = _FIRST_ITEM.match(text, _after_line_end(text, match.end()))
             column = len(item[1]) if item is not None and len(item[1]) >= indent else None
         elif match["text"] is not None:
             text_column = indent
     return roles, column
 
 
-def _behind_line_end(text: str, offset: int) -> int:
+def _after_line_end(text: str, offset: int) -> int:
     return offset + (2 if text.startswith("\r\n", offset) else 1)
 
 

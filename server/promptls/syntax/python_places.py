@@ -59,7 +59,7 @@ def text_of(node: ast.AST | None) -> str | None:
 
 
 def constant_in(node: ast.expr | None) -> object:
-    """Return the value of a constant, also behind a minus; None for other expressions."""
+    """Return the value of a constant, with or without a minus; None for other expressions."""
     match node:
         case ast.Constant(value=value):
             return value

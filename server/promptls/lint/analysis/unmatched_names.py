@@ -477,9 +477,9 @@ def adds_up(template: Template, name: str, outer: Binding, inner: Span) -> bool:
         return False
     if not any(isinstance(operand, Name) and operand.name == name for operand in value.operands):
         return False
-    behind = inner.end - statement.targets[0].span.end + value.span.end
+    after = inner.end - statement.targets[0].span.end + value.span.end
     return any(
-        reference.span.start >= behind
+        reference.span.start >= after
         and reference.binding is not None
         and reference.binding.span == outer.span
         for reference in template.names.references_of(name)

@@ -107,12 +107,12 @@ class RenderedMap:
     def printed_with(self, index: int) -> tuple[int, int]:
         """Return the range of leaves around `index` that one tag printed together: first and end."""
         leaves, leaf = self.leaves, self.leaves[index]
-        first, behind = index, index + 1
+        first, stop = index, index + 1
         while first > 0 and _is_of_one_tag(leaves[first - 1], leaf):
             first -= 1
-        while behind < len(leaves) and _is_of_one_tag(leaves[behind], leaf):
-            behind += 1
-        return first, behind
+        while stop < len(leaves) and _is_of_one_tag(leaves[stop], leaf):
+            stop += 1
+        return first, stop
 
     def between(self, start: int, end: int) -> Iterator[Segment]:
         """Yield the segments from `start` to `end`, clipped to that range."""

@@ -113,11 +113,11 @@ def _folded(text: str, start: int, end: int, quote: str) -> Iterator[Run]:
             yield Run("'", at, at + 2)
             at += 2
         elif quote == '"' and text[at] == "\\":
-            behind = LINE_BREAK.match(text, at + 1, end)
-            if behind:
-                spaces = _SPACES.match(text, behind.end(), end)
-                last = spaces.end() if spaces else behind.end()
-                yield from _fold(text, behind.end(), last, is_escaped=True)
+            line_end = LINE_BREAK.match(text, at + 1, end)
+            if line_end:
+                spaces = _SPACES.match(text, line_end.end(), end)
+                last = spaces.end() if spaces else line_end.end()
+                yield from _fold(text, line_end.end(), last, is_escaped=True)
             else:
                 length = 2 + _CODES.get(text[at + 1], 0)
                 last = at + length

@@ -81,8 +81,8 @@ def _in_content(
     if not found:
         return
     runs = scalar_runs(raw, value, node.style, key.start_mark.column)
-    for kind, at_start, first, behind in found:
-        place = _place_of(runs or (), first, behind)
+    for kind, at_start, first, stop in found:
+        place = _place_of(runs or (), first, stop)
         if place is None or (node.style in {"'", '"'} and _LINE_BREAK.search(raw, *place)):
             continue
         origin = _origin(rendered, start + place[0], start + place[1], path, at_start=at_start)
@@ -110,16 +110,16 @@ def _stripped(value: str, style: str | None, outer: tuple[bool, bool] | None) ->
         # A line break at the end of a part's last section is as natural as one between sections.
         characters = None if outer is None else _OTHER_SPACES if is_edge else _SPACES
         if at_start:
-            first, behind = 0, len(value) - len(value.lstrip(characters))
+            first, stop = 0, len(value) - len(value.lstrip(characters))
             if style in {"|", ">"}:
-                first = value.rfind("\n", 0, behind) + 1
+                first = value.rfind("\n", 0, stop) + 1
         else:
-            first, behind = len(value.rstrip(characters)), len(value)
+            first, stop = len(value.rstrip(characters)), len(value)
             if style in {"|", ">"}:
                 line_end = value.find("\n", first)
-                behind = behind if line_end < 0 else line_end
-        if first < behind and behind - first < len(value):
-            yield kind, at_start, first, behind
+                stop = stop if line_end < 0 else line_end
+        if first < stop and stop - first < len(value):
+            yield kind, at_start, first, stop
 
 
 def _lost_markers(value: str, outer: tuple[bool, bool] | None) -> Iterator[_Range]:
@@ -133,7 +133,7 @@ def _lost_markers(value: str, outer: tuple[bool, bool] | None) -> Iterator[_Rang
         yield "stripped marker", False, last - len(SPACE_MARKER), last
 
 
-def _place_of(runs: Any, first: int, behind: int) -> tuple[int, int] | None:
+def _place_of(runs: Any, first: int, stop: int) -> tuple[int, int] | None:
     """Return the range of the raw text that the characters of a value from `first` to `after` come from."""
     at = 0
     start = end = None
@@ -141,24 +141,24 @@ def _place_of(runs: Any, first: int, behind: int) -> tuple[int, int] | None:
         is_plain = run.end - run.start == len(run.text)
         if start is None and first < at + len(run.text):
             start = run.start + (first - at if is_plain else 0)
-        if behind <= at + len(run.text):
-            end = run.start + behind - at if is_plain else run.end
+        if stop <= at + len(run.text):
+            end = run.start + stop - at if is_plain else run.end
             break
         at += len(run.text)
     return None if start is None or end is None else (start, end)
 
 
 def _origin(
-    rendered: RenderedMap, first: int, behind: int, path: str, *, at_start: bool
+    rendered: RenderedMap, first: int, stop: int, path: str, *, at_start: bool
 ) -> tuple[int, int] | None:
     """Return the span of the template text that a rendered range was copied from; None for a value.
 
     If the range has several origins, return that of its first piece for `at_start`, else of its last.
     """
-    index = rendered.index(first if at_start else behind - 1)
+    index = rendered.index(first if at_start else stop - 1)
     leaf, start = rendered.leaves[index], rendered.starts[index]
     if not leaf.is_text or leaf.file is None or leaf.file.path != path:
         return None
-    first, behind = max(first, start), min(behind, start + len(leaf.text))
+    first, stop = max(first, start), min(stop, start + len(leaf.text))
     by = leaf.start - start
-    return rendered.original(path, first + by), rendered.original(path, behind + by)
+    return rendered.original(path, first + by), rendered.original(path, stop + by)

@@ -398,7 +398,7 @@ def _divide(tag: BlockTag, inner: BlockTag | None) -> SyntaxProblem | None:
         message = f"`{tag.keyword}` in a `{inner.keyword}` block: expected `{end}` first"
         related = Related(inner.span, "opened here")
         return SyntaxProblem("jinja", tag.span, message, (related,), kind="misplaced-branch", expected=(end,))
-    return _behind_else(tag, inner) if inner.action == "else" else None
+    return _after_else(tag, inner) if inner.action == "else" else None
 
 
 def _take_crossed(
@@ -441,7 +441,7 @@ def _wrong_end(crossed: _Crossed) -> SyntaxProblem:
     return SyntaxProblem("jinja", closing.span, message, (related,), kind="wrong-end", expected=(end,))
 
 
-def _behind_else(middle: BlockTag, opening: BlockTag) -> SyntaxProblem:
+def _after_else(middle: BlockTag, opening: BlockTag) -> SyntaxProblem:
     end = f"end{opening.keyword}"
     message = f"`{middle.keyword}` after `else`: expected `{end}`"
     return SyntaxProblem(
@@ -466,7 +466,7 @@ def _never_closed(source: Source, opening: BlockTag, max_chunks: int) -> SyntaxP
     end = f"end{opening.keyword}"
     message = f"`{opening.keyword}` is never closed: expected `{end}`"
     problem = SyntaxProblem("jinja", opening.span, message, kind="unclosed-block", expected=(end,))
-    for start, chunk, pair in _pairs_behind(source, opening, max_chunks):
+    for start, chunk, pair in _pairs_after(source, opening, max_chunks):
         tag = chunk.tags[pair.opening]
         if tag.unclosed:
             return None
@@ -480,7 +480,7 @@ def _never_closed(source: Source, opening: BlockTag, max_chunks: int) -> SyntaxP
     return problem
 
 
-def _pairs_behind(source: Source, opening: BlockTag, max_chunks: int) -> Iterator[tuple[int, Chunk, Pair]]:
+def _pairs_after(source: Source, opening: BlockTag, max_chunks: int) -> Iterator[tuple[int, Chunk, Pair]]:
     """Yield later blocks of the same keyword that are each inside one chunk, with their offsets."""
     located = source.located(opening.span.start)
     for each in islice(source.root.placed(located.index), max_chunks):

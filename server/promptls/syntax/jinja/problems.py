@@ -237,10 +237,10 @@ def _inside(tag: Tag) -> SyntaxProblem | None:
         return None
     if keyword and keyword not in KEYWORDS and keyword != "output":
         span = statement.keyword_span.shifted(tag.span.start)
-        behind = tag.text[statement.keyword_span.end : tag.inner_end]
-        meant = _meant(keyword, behind)
+        after = tag.text[statement.keyword_span.end : tag.inner_end]
+        meant = _meant(keyword, after)
         advice = f"; did you mean `{meant}`?" if meant else _ADVICE.get(keyword, "")
-        whole = keyword + (behind.split() or [""])[0] if keyword == "end" else keyword
+        whole = keyword + (after.split() or [""])[0] if keyword == "end" else keyword
         unknown = f"unknown tag `{keyword}`{advice}"
         return SyntaxProblem("jinja", span, unknown, unknown_tag=whole, expected=(meant,) if meant else ())
     if tree.problems:

@@ -229,7 +229,7 @@ class Expected(NamedTuple):
     """Whether the position is the beginning of an argument, where `name=` is also possible."""
 
 
-def _expected_behind(text: str, inner_start: int, before: list[Token]) -> Expected | None:
+def _expected_after(text: str, inner_start: int, before: list[Token]) -> Expected | None:
     """Return what can be written after the tag's tokens `before`, with an empty span as its word."""
     if text.startswith("{{"):
         keyword, found = "output", _expression(text, inner_start, before, OPERATORS)
@@ -484,5 +484,5 @@ def expected_in_tag(text: str, inner_start: int, inner_end: int, place: int) -> 
             return None
     match = _WORD.match(text, place, max(place, inner_end))
     word = Span(start, match.end() if match else place)
-    found = _expected_behind(text, inner_start, before)
+    found = _expected_after(text, inner_start, before)
     return found._replace(word=word) if found else None

@@ -287,8 +287,8 @@ def _locate(error: yaml.MarkedYAMLError, text: str) -> YamlError:
 def _explained(text: str, line: int, problem: str, error: YamlError) -> YamlError:
     """Return an error as what is on its line, or above, explains it."""
     offset = error.offset
-    behind = _WHOLE_VALUE.match(text, line)
-    if behind is not None and offset == behind.start("after"):
+    after = _WHOLE_VALUE.match(text, line)
+    if after is not None and offset == after.start("after"):
         message = "nothing is allowed after a value in brackets or quotes; quote the whole value"
         error = replace(error, message=message, kind="text-after-value")
     if _DASHED.match(text, line):

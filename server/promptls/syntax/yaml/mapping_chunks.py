@@ -51,7 +51,7 @@ def sound(chunk: Chunk) -> Sound | None:
     if chunk.role in {Role.JSON_MEMBERS, Role.JSON_ELEMENTS}:
         return _sound_json(chunk)
     yaml = chunk_yaml(chunk)
-    if yaml.is_broken or yaml.problems or trims_behind(chunk) or _DOCUMENT_MARKS.search(chunk.text):
+    if yaml.is_broken or yaml.problems or trims_after(chunk) or _DOCUMENT_MARKS.search(chunk.text):
         return None
     if not yaml.roots:
         return Sound(None, (), has_entries=False)
@@ -76,7 +76,7 @@ def has_entries(chunk: Chunk) -> bool:
     return found is not None and found.has_entries
 
 
-def trims_behind(chunk: Chunk) -> bool:
+def trims_after(chunk: Chunk) -> bool:
     """Return whether the last tag strips the line break at the end of the chunk."""
     return (
         bool(chunk.tags) and chunk.tags[-1].trims_after and not chunk.text[chunk.tags[-1].span.end :].strip()
@@ -128,7 +128,7 @@ def _sound_json(chunk: Chunk) -> Sound | None:
     return Sound(of, levels if of == _MEMBERS else levels[1:], has_members)
 
 
-def _behind(above: tuple[Level, ...], found: Sound) -> tuple[Level, ...] | None:
+def _open_after(above: tuple[Level, ...], found: Sound) -> tuple[Level, ...] | None:
     """Return what is open after a chunk if `above` is open before it; None if it does not belong there."""
     if found.of is None:
         return None if above else ()
@@ -153,7 +153,7 @@ def first_unsound(chunks: Row[Chunk], start: int = 0, *, is_end: bool = True) ->
     """
     above = _open_above(chunks, start)
     for index, found in enumerate(fact_values(sound, chunks[start:]), start):
-        after = _behind(above, found) if found is not None else None
+        after = _open_after(above, found) if found is not None else None
         if after is None:
             return index
         above = after
@@ -170,7 +170,7 @@ def _open_above(chunks: Row[Chunk], index: int) -> tuple[Level, ...]:
     for found in fact_values(sound, chunks[first:index]):
         after = None
         if found is not None:
-            after = _behind(above, found) if above else found.open
+            after = _open_after(above, found) if above else found.open
         above = after or ()
     return above
 

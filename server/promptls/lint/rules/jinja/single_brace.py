@@ -468,8 +468,8 @@ def _stray_braces(chunk: Chunk) -> Iterator[Finding]:
             continue  # braces of another format, such as `{{"key": {{"a": 1}}}}` of Python
         unopened = max(-_opened_braces(chunk, content.value.span), 0)
         for end in (tag.span.end for tag in stray):
-            behind = chunk.text[end : min(end + unopened, content.value.span.end)]
-            width = len(behind) - len(behind.lstrip("}"))
+            after = chunk.text[end : min(end + unopened, content.value.span.end)]
+            width = len(after) - len(after.lstrip("}"))
             if width:
                 unopened -= width
                 span = Span(end, end + width)

@@ -143,7 +143,7 @@ def uneven_examples(file: File) -> Iterator[Finding]:
     while turns and turns[0].role != "user":
         del turns[0]
     yield from _unanswered(turns)
-    yield from _left_behind(turns)
+    yield from _left_over(turns)
 
 
 def _unanswered(turns: Sequence[_Turn]) -> Iterator[Finding]:
@@ -168,7 +168,7 @@ def _unanswered(turns: Sequence[_Turn]) -> Iterator[Finding]:
         yield Finding.suggest(second.role_place, message, "assistant")
 
 
-def _left_behind(turns: Sequence[_Turn]) -> Iterator[Finding]:
+def _left_over(turns: Sequence[_Turn]) -> Iterator[Finding]:
     """Yield the only part among the examples without the priority of all others."""
     last = max((index for index, turn in enumerate(turns) if turn.role == "assistant"), default=0)
     examples = turns[: last + 1]
