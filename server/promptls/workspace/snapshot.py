@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from promptls.facts import Question, Reads, note, question, recording, repeatable, unrecorded
 from promptls.security.files import ANYWHERE, FileScope, Stamp, absolute_path, is_file, scope_of, stamp_of
@@ -170,7 +170,7 @@ class Snapshot:
     """The experiments, metrics and datasets that Python files define, by file."""
 
     @cached_property
-    def memo(self) -> dict[object, object]:
+    def memo(self) -> dict[object, Any]:
         """Memoized results of functions of the snapshot, by function and argument."""
         return {}
 
@@ -182,7 +182,7 @@ class Snapshot:
                 found = find(self, path)
             self.memo[find, path] = (found, reads)
             return found
-        found, reads = known  # type: ignore[misc]  # stored above
+        found, reads = known
         reads.pass_on()
         return found
 

@@ -233,7 +233,7 @@ def declared_symbol_places(snapshot: Snapshot, symbol: Symbol) -> Iterator[Occur
 def is_named_anywhere(snapshot: Snapshot, home: str, name: str) -> Steps[bool]:
     """Return whether a header or settings file names a Python function as a metric."""
     key = ("metrics named", name)
-    known = snapshot.memo.get(key)
+    known: frozenset[str] | None = snapshot.memo.get(key)
     if known is None:
         found: set[str] = set()
         prompts = yield from prompts_with(snapshot, f":{name}")
@@ -244,7 +244,6 @@ def is_named_anywhere(snapshot: Snapshot, home: str, name: str) -> Steps[bool]:
                 if referenced is not None and referenced.kind == "metric" and referenced.name == name:
                     found.add(referenced.home)
         known = snapshot.memo[key] = frozenset(found)
-    assert isinstance(known, frozenset)
     return home in known
 
 
@@ -333,16 +332,13 @@ def _files_around(snapshot: Snapshot, path: str) -> tuple[str, ...]:
 
 
 def _defined(snapshot: Snapshot, path: str, what: str) -> frozenset[str]:
-    key = ("defined names", path, what)
-    known = snapshot.memo.get(key)
-    if known is None:
-        known = snapshot.memo[key] = frozenset(
-            each.name
-            for each in declared_names(snapshot, path)
-            if each.what == what and each.role == "definition"
-        )
-    assert isinstance(known, frozenset)
-    return known
+    return frozenset(name for kind, name in snapshot.once(_definitions, path) if kind == what)
+
+
+def _definitions(snapshot: Snapshot, path: str) -> frozenset[tuple[str, str]]:
+    """Return what a header or settings file defines: the kind and the name of each."""
+    names = declared_names(snapshot, path)
+    return frozenset((each.what, each.name) for each in names if each.role == "definition")
 
 
 _TEXT: Final = re.compile(r"([\"'])([^\"'\\\n]+)\1")

@@ -267,13 +267,12 @@ def experiments_on(snapshot: Snapshot, path: str, template: Template) -> Iterato
 
 def columns_in(snapshot: Snapshot, file: str) -> frozenset[str]:
     """Return the columns in the first row of a text dataset; empty if it cannot be read."""
-    key = ("columns in", file)
-    known = snapshot.memo.get(key)
-    if known is None:
-        data = snapshot.template(file) if Path(file).suffix.lower() in {".csv", ".json", ".jsonl"} else None
-        known = snapshot.memo[key] = frozenset(_columns(file, data.source.text) if data else ())
-    assert isinstance(known, frozenset)
-    return known
+    return snapshot.once(_found_columns, file)
+
+
+def _found_columns(snapshot: Snapshot, file: str) -> frozenset[str]:
+    data = snapshot.template(file) if Path(file).suffix.lower() in {".csv", ".json", ".jsonl"} else None
+    return frozenset(_columns(file, data.source.text) if data else ())
 
 
 def _columns(file: str, text: str) -> Iterator[str]:
@@ -425,7 +424,7 @@ def prompts_by(snapshot: Snapshot, file: str) -> Steps[tuple[str, ...]]:
 def prompts_with(snapshot: Snapshot, fragment: str) -> Steps[tuple[str, ...]]:
     """Return the prompt files whose texts contain a string."""
     key = ("prompts with", fragment)
-    known = snapshot.memo.get(key)
+    known: tuple[str, ...] | None = snapshot.memo.get(key)
     if known is None:
         found = []
         for path in snapshot.known_paths:
@@ -435,5 +434,4 @@ def prompts_with(snapshot: Snapshot, fragment: str) -> Steps[tuple[str, ...]]:
             if text is not None and fragment in text:
                 found.append(path)
         known = snapshot.memo[key] = tuple(found)
-    assert isinstance(known, tuple)
     return known

@@ -85,7 +85,7 @@ def function_meant(snapshot: Snapshot, path: str, offset: int, name: str) -> str
 def programs_with(snapshot: Snapshot, word: str) -> Steps[tuple[str, ...]]:
     """Return the Python files of the workspace that contain a word; open files are searched as edited."""
     key = ("programs with", word)
-    known = snapshot.memo.get(key)
+    known: tuple[str, ...] | None = snapshot.memo.get(key)
     if known is None:
         opened = {**snapshot.auxiliary, **snapshot.open_files}
         programs = {path: each.template for path, each in opened.items() if path.endswith(ENDING)}
@@ -97,7 +97,6 @@ def programs_with(snapshot: Snapshot, word: str) -> Steps[tuple[str, ...]]:
                 if path not in programs and word in (text_on_disk(path) or ""):
                     found.add(path)
         known = snapshot.memo[key] = tuple(sorted(found))
-    assert isinstance(known, tuple)
     return known
 
 
