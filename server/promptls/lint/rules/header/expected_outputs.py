@@ -240,11 +240,8 @@ class _Leaf(NamedTuple):
     path: tuple[str | int, ...]
     place: tuple[str | None, ...]
     value: str | float | list[Any] | None
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether it is a boolean or null."""
-        return self.value is None or isinstance(self.value, bool)
+    is_constant: bool
+    """Whether it is a boolean or null."""
 
 
 def _odd_texts(file: File, output: str, *, is_json: bool) -> Iterator[Finding]:
@@ -285,7 +282,7 @@ def _misread_texts(file: File, output: str, *, is_json: bool) -> Iterator[Findin
     numbers = {leaf.place for leaf in leaves if isinstance(leaf.value, int | float) and not leaf.is_constant}
     numbers -= texts
     for example in examples if texts or numbers else ():
-        for path, place, _ in (
+        for path, place, *_ in (
             each for each in _leaves_of_output(example, output, is_json) if each.is_constant
         ):
             node = _node_in(example, output, path)
@@ -374,7 +371,7 @@ def _leaves(value: Any, path: tuple[str | int, ...], place: tuple[str | None, ..
             yield from _leaves(inner, (*path, str(key)), (*place, str(key)))
         return
     if value is None or isinstance(value, str | int | float | list):
-        yield _Leaf(path, place, value)
+        yield _Leaf(path, place, value, value is None or isinstance(value, bool))
     for index, inner in enumerate(value if isinstance(value, list) and len(path) < _MAX_DEPTH else ()):
         yield from _leaves(inner, (*path, index), (*place, None))
 
