@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from promptls.experiments.history import RunSummary, last_runs
+from promptls.experiments.history import RunSummary, last_runs, read_run
+from promptls.experiments.results_table import good_rows
 from promptls.experiments.verdicts import junit_report, latest_verdicts, row_verdicts, standing_failures
 from support.finished_run import write_run
 
@@ -77,6 +78,17 @@ def test_a_table_that_a_program_has_written_has_a_report(tmp_path: Path) -> None
 
     assert [case.get("time") for case in report.iter("testcase")] == ["0", "0"]
     assert [each.get("message") for each in report.iter("failure")] == ["exact_match is `fail`: not a"]
+
+
+def test_a_score_that_is_no_number_is_missing(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "text,exact_match,error,row_number,model\none,0.5,,1,x\ntwo,half,,2,x\n")
+    manifest = json.loads(run.manifest.read_text("utf-8"))
+    manifest["metrics"][0] |= {"kind": "numeric", "allowed_values": "(0.0, 1.0)"}
+    run.manifest.write_text(json.dumps(manifest), "utf-8")
+
+    scores = [result.scores["exact_match"].value for result in good_rows(read_run(run.manifest))]
+
+    assert scores == [0.5, None]
 
 
 def test_a_run_of_an_older_prompt_says_nothing_against_rows(tmp_path: Path) -> None:

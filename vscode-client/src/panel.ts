@@ -1,4 +1,4 @@
-/** A webview panel with a page, of which a window has at most one. */
+/** A webview panel with a page. A window has at most one panel of each page. */
 
 import { errorMessage } from "@promptls/web/shared/errorMessage";
 import type { Answer, Ask, Copy } from "@promptls/web/shared/messages";

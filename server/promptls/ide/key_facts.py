@@ -73,7 +73,7 @@ _MESSAGE_KEYS: Final = table(
 def keys_at(kind: Kind, path: tuple[str, ...], *, in_header: bool) -> Mapping[str, KeyFact]:
     """Return the keys that the mapping at `path` may have.
 
-    There are none if the keys are user-defined, or unknown.
+    Empty if the keys are user-defined, or unknown.
 
     `path` consists of keys, and `-` for list items; in a header it is relative to the header's root.
     """
